@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _OF_A_SERVER = re.compile(
     r"virtshape (?:doctor|status|user|image|backup|check|down)\b|qemu-img\b"
-    r"|virtctl (?:start|stop|restart|version|console|image-upload|expand --vm)\b"
+    r"|virtctl (?:start|stop|restart|addvolume|removevolume|version|console|image-upload|expand --vm)\b"
     r"|.*\bkubectl\b"
 )
 _UP = re.compile(r"^\$ virtshape up\b(.*)$", re.MULTILINE)

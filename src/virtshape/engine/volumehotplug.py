@@ -20,7 +20,7 @@ LUN_BUSES: Final = ("scsi",)
 _RULE: Final = "impossible-combination"
 
 
-def find_claim(volume: Volume) -> str:
+def get_claim_name(volume: Volume) -> str:
     """Return the claim of a volume; empty if it has none. A DataVolume's claim has its name."""
     if volume.data_volume is not None:
         return volume.data_volume.name

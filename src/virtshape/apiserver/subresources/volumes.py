@@ -27,7 +27,7 @@ from virtshape.api.ownerreferences import find_controller
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.guests import NOT_RUNNING, name_of
 from virtshape.apiserver.subresources.running import Change, conflict
-from virtshape.engine.volumehotplug import apply_volume_request, check_hotplugged_disk, find_claim
+from virtshape.engine.volumehotplug import apply_volume_request, check_hotplugged_disk, get_claim_name
 
 NOT_ON_CLUSTERS: Final = (
     "volumes cannot be attached to or detached from running VMs on a cluster: Kubernetes cannot add volumes to a"
@@ -150,7 +150,7 @@ def _check_volumes(volumes: list[Volume], request: VirtualMachineVolumeRequest) 
         claim = getattr(source, "name", None) or getattr(source, "claim_name", "")
         if any(volume.name == added.name for volume in volumes):
             return f"Unable to add volume [{added.name}] because volume with that name already exists"
-        if any(find_claim(volume) == claim for volume in volumes):
+        if any(get_claim_name(volume) == claim for volume in volumes):
             return f"Unable to add volume source [{claim}] because it already exists"
         return ""
     name = removed.name if removed is not None else ""

@@ -83,7 +83,7 @@ def addvolume(
         disk["cache"] = cache
 
     async def build(session: Session) -> Mapping[str, Any]:
-        source = await find_source(session, volume_name)
+        source = await require_source(session, volume_name)
         return {"name": volume_name, "disk": {"name": volume_name, **disk}, "volumeSource": source}
 
     change_volume(target, name, "addvolume", build, dry_run=dry_run)
@@ -145,7 +145,7 @@ def change_volume(target: Target, text: str, action: str, build: Any, *, dry_run
     run_session(target, act)
 
 
-async def find_source(session: Session, name: str) -> Mapping[str, Any]:
+async def require_source(session: Session, name: str) -> Mapping[str, Any]:
     """Return the DataVolume of this name as a volume source, or else the claim; raise CommandError without either."""
     from virtshape.api.cdi import DataVolume
     from virtshape.api.core.claim import PersistentVolumeClaim

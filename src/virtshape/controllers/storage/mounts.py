@@ -82,7 +82,7 @@ class Mounts:
             self._locks.release(vmi)
             raise
 
-    async def find_claim(self, vmi: VirtualMachineInstance, volume: str) -> str:
+    async def get_claim_path(self, vmi: VirtualMachineInstance, volume: str) -> str:
         """Return the path of one claim, for a guest that runs; raise NotReadyError if the claim cannot be used."""
         use = next(use for use in list_claim_uses(vmi) if use.volume == volume)
         return await self._find_claim(vmi, use)

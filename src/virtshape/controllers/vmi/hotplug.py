@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import HotplugVolumeStatus, PersistentVolumeClaimInfo, VolumeStatus
 from virtshape.api.kubevirt.volume import Volume, is_hotpluggable
-from virtshape.engine.volumehotplug import find_claim
+from virtshape.engine.volumehotplug import get_claim_name
 
 PENDING: Final = "Pending"
 BOUND: Final = "Bound"
@@ -66,7 +66,7 @@ def describe_hotplugged(
 
 
 def _describe(volume: Volume, target: str | None, problem: VolumeProblem | None) -> VolumeStatus:
-    claim = PersistentVolumeClaimInfo(claim_name=find_claim(volume))
+    claim = PersistentVolumeClaimInfo(claim_name=get_claim_name(volume))
     status = VolumeStatus(
         volume.name, target or "", persistent_volume_claim_info=claim, hotplug_volume=HotplugVolumeStatus()
     )

@@ -85,14 +85,14 @@ class VolumeHotplug:
             await asyncio.to_thread(self._revoke, uid, volume, path)
 
     def _grant(self, uid: str, volume: Volume, path: str) -> None:
-        account, data = self._directories.find_account(uid), self._directories.data
+        account, data = self._directories.get_account(uid), self._directories.data
         request = self._build_partial(uid, volume, path)
         grant_access(request, data, account, self._directories.list_users() - {account.user})
         for pid in self._list_pids(uid):
             reveal(pid, Path(path), account)
 
     def _revoke(self, uid: str, volume: Volume, path: str) -> None:
-        account = self._directories.find_account(uid)
+        account = self._directories.get_account(uid)
         for pid in self._list_pids(uid):
             hide(pid, Path(path), account)
         revoke_access(self._build_partial(uid, volume, path), self._directories.data, account)
@@ -100,7 +100,7 @@ class VolumeHotplug:
     def _list_pids(self, uid: str) -> list[int]:
         """Return the guest's launcher and QEMU; they are in different namespaces if the launcher was replaced."""
         report = self._guests.find(uid)
-        pids = (report.launcher_pid if report is not None else None, find_qemu(self._directories.find(uid)))
+        pids = (report.launcher_pid if report is not None else None, find_qemu(self._directories.get_layout(uid)))
         return [pid for pid in pids if pid is not None]
 
     def _build_partial(self, uid: str, volume: Volume, path: str) -> LaunchRequest:
@@ -111,7 +111,7 @@ class VolumeHotplug:
         return LaunchRequest(vmi=vmi, mounts={volume.name: path})
 
     def _write(self, uid: str, request: LaunchRequest) -> None:
-        self._directories.write(self._directories.find(uid).launch_request, encode(request))
+        self._directories.write(self._directories.get_layout(uid).launch_request, encode(request))
 
 
 def _add(request: LaunchRequest, volume: Volume, disk: Disk, path: str) -> LaunchRequest:

@@ -39,7 +39,7 @@ class Mounts(Protocol):
     async def gather(self, vmi: VirtualMachineInstance) -> Mapping[str, Mount]:
         """Return the sources of all volumes, by volume name."""
 
-    async def find_claim(self, vmi: VirtualMachineInstance, volume: str) -> str:
+    async def get_claim_path(self, vmi: VirtualMachineInstance, volume: str) -> str:
         """Return the path of the claim of one volume."""
 
 
@@ -58,7 +58,7 @@ class QemuLauncher:
         self._host = host
         self._node = node
         self._mounts = mounts
-        self._volumes = VolumeSync(VolumeHotplug(guests, directories), mounts.find_claim)
+        self._volumes = VolumeSync(VolumeHotplug(guests, directories), mounts.get_claim_path)
         self._named: dict[str, tuple[str, str]] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._resize_errors: dict[str, str] = {}

@@ -12,7 +12,7 @@ from virtshape.controllers.vmi.hotplug import DETACHING_REASON, VolumeProblem
 from virtshape.launcher.node.volumehotplug import VolumeHotplug
 from virtshape.launcher.report import Report
 
-FindClaim = Callable[[VirtualMachineInstance, str], Awaitable[str]]
+GetClaimPath = Callable[[VirtualMachineInstance, str], Awaitable[str]]
 """Returns the path of the claim of a volume; raises NotReadyError if the claim cannot be used."""
 
 ATTACH_FAILED: Final = "FailedAttachVolume"
@@ -24,9 +24,9 @@ RETRY_SECONDS: Final = 5.0
 class VolumeSync:
     """Brings the volumes of running guests in line with their instances."""
 
-    def __init__(self, hotplug: VolumeHotplug, find_claim: FindClaim) -> None:
+    def __init__(self, hotplug: VolumeHotplug, get_claim_path: GetClaimPath) -> None:
         self._hotplug = hotplug
-        self._find_claim = find_claim
+        self._get_claim_path = get_claim_path
         self._granted: dict[str, set[str]] = {}
         """Names of the volumes that each guest has access to."""
         self._failures: dict[tuple[str, str], tuple[float, VolumeProblem]] = {}
@@ -64,7 +64,7 @@ class VolumeSync:
 
     async def _attach(self, uid: str, vmi: VirtualMachineInstance, volume: Volume, disk: Disk) -> VolumeProblem | None:
         try:
-            path = await self._find_claim(vmi, volume.name)
+            path = await self._get_claim_path(vmi, volume.name)
         except NotReadyError as error:
             return VolumeProblem(error.reason, error.message)
         known = self._find_recent(uid, volume.name)
