@@ -14,6 +14,7 @@ from tests.support.controlplane import ControlPlane
 from virtshape.api.model import JsonObject
 
 NODE = "simulated"
+LABELS = {"kubevirt.io/schedulable": "true"}
 PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
 VOLUMES = "/apis/cdi.kubevirt.io/v1beta1/datavolumes"
 PAUSE = 0.1
@@ -56,7 +57,8 @@ class Nodes:
         wanted = {**(spec.get("pvc") or spec.get("storage") or {})}
         wanted.setdefault("accessModes", ["ReadWriteOnce"])
         wanted.setdefault("resources", {"requests": {"storage": "1Gi"}})
-        claim = {"metadata": {"name": name, "ownerReferences": [{**owner, "controller": True}]}, "spec": wanted}
+        about = {"name": name, "labels": metadata.get("labels"), "ownerReferences": [{**owner, "controller": True}]}
+        claim = {"metadata": about, "spec": wanted}
         self._plane.request("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
         path = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{namespace}/datavolumes/{name}"
         self._patch(f"{path}/status", {"status": {"phase": "Succeeded", "progress": "100.0%"}})
@@ -68,7 +70,7 @@ class Nodes:
 @contextlib.contextmanager
 def run_fake_nodes(plane: ControlPlane) -> Iterator[None]:
     """Run the fake nodes until the block ends."""
-    plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
+    plane.request("POST", "/api/v1/nodes", {"metadata": {"name": NODE, "labels": LABELS}})
     ending = threading.Event()
     worker = threading.Thread(target=_repeat, args=(Nodes(plane).look, ending), name="nodes")
     worker.start()

@@ -265,7 +265,7 @@ def test_writes_without_a_webhook_are_rejected_with_a_reason(installation: Insta
 
 def _expect_refusal(kubectl: Kubectl) -> None:
     reported = kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(build_vm("unchecked")))
-    assert 'failed calling webhook "vm.mutate.virtshape.io"' in reported
+    assert 'failed calling webhook "virtualmachines-mutator.kubevirt.io"' in reported
     assert "connection refused" in reported
 
 

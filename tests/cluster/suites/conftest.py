@@ -13,7 +13,8 @@ from tests.support.kubectl import Kubectl, list_kubectls
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A separate control plane, because a second fake storage provider would bind the same claims."""
     directory = tmp_path_factory.mktemp("whole")
-    with ControlPlane(require_binaries(), directory, without=["persistentvolume-binder-controller"]) as running:
+    without = ["persistentvolume-binder-controller", "deployment-controller"]
+    with ControlPlane(require_binaries(), directory, without=without) as running:
         yield running
 
 

@@ -18,6 +18,11 @@ IGNORE_LABEL: Final = "virtshape.io/admission"
 TIMEOUT_SECONDS: Final = 10
 _REGISTRATION: Final = "admissionregistration.k8s.io/v1"
 
+_VM_MUTATOR: Final = "virtualmachines-mutator.kubevirt.io"
+_VMI_MUTATOR: Final = "virtualmachineinstances-mutator.kubevirt.io"
+_VM_VALIDATOR: Final = "virtualmachine-validator.kubevirt.io"
+"""KubeVirt's names, because clients see them in messages about rejected requests."""
+
 _CHANGED: Final = {
     "name": "spec-changed",
     "expression": (
@@ -50,13 +55,13 @@ def _list_mutating(options: Options) -> list[JsonObject]:
     reinvoked = {"reinvocationPolicy": "IfNeeded"}
     return [
         _build_webhook(
-            "vm.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachines"), options, _CHANGED, _NOT_DELETING
+            _VM_MUTATOR, MUTATE_PATH, _rule("kubevirt.io", "virtualmachines"), options, _CHANGED, _NOT_DELETING
         )
         | reinvoked,
-        _build_webhook("vmi.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachineinstances", "CREATE"), options)
+        _build_webhook(_VMI_MUTATOR, MUTATE_PATH, _rule("kubevirt.io", "virtualmachineinstances", "CREATE"), options)
         | reinvoked,
         _build_webhook(
-            "vmi.status",
+            "vmi.status.virtshape.io",
             MUTATE_PATH,
             _rule("kubevirt.io", "virtualmachineinstances", "UPDATE"),
             options,
@@ -75,14 +80,14 @@ def _by_others(namespace: str) -> JsonObject:
 
 def _list_validating(options: Options) -> list[JsonObject]:
     checks = [
-        ("vm.validate", _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _NOT_DELETING)),
-        ("vmi.validate", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
-        ("configuration.validate", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
-        ("instancetype.validate", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
-        ("flavor.validate", _rule("flavor.kubevirt.io"), (_CHANGED,)),
+        (_VM_VALIDATOR, _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _NOT_DELETING)),
+        ("vmi.validate.virtshape.io", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
+        ("configuration.validate.virtshape.io", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
+        ("instancetype.validate.virtshape.io", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
+        ("flavor.validate.virtshape.io", _rule("flavor.kubevirt.io"), (_CHANGED,)),
     ]
     # CDI allows a DataSource to point to any namespace, also after a VM that clones from it was admitted.
-    disks = ("disk.validate", "*") if options.cdi else ("source.validate", "datasources")
+    disks = ("disk.validate.virtshape.io", "*") if options.cdi else ("source.validate.virtshape.io", "datasources")
     checks.append((disks[0], _rule("cdi.kubevirt.io", disks[1]), (_CHANGED,)))
     return [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
 
@@ -96,7 +101,7 @@ def _build_configuration(kind: str, webhooks: list[JsonObject], options: Options
 def _build_webhook(name: str, path: str, rule: JsonObject, options: Options, *conditions: JsonObject) -> JsonObject:
     service = {"namespace": options.namespace, "name": name_component("webhook"), "path": path, "port": 443}
     webhook: JsonObject = {
-        "name": f"{name}.virtshape.io",
+        "name": name,
         "clientConfig": {"service": service},
         "rules": [rule],
         "matchPolicy": "Equivalent",
