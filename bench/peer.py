@@ -1,18 +1,23 @@
 """
-The baseline for our results: etcd and kube-apiserver under the same load, on the same machine, in the same run.
+The peers of our results: etcd and kube-apiserver, without and with KubeVirt's virt-api, under the same load.
 
-They have our CRDs and no webhooks or controllers for them. Writes are durable before the response, as with ours.
+Alone they have our CRDs and no webhooks; with virt-api, KubeVirt's CRDs, webhooks and default configuration. There are
+no controllers. Writes are durable before the response, as with ours.
 """
 
+import contextlib
 import json
 import pathlib
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from tests.support.controlplane import ControlPlane
+from tests.support.controlplane import Child, ControlPlane
 from tests.support.controlplanebinaries import Binaries, find_binaries
+from tests.support.kubevirt import find_built
+from tests.support.virtapi import run_virt_api
 
-from bench.running import aim_load
+from bench.running import aim_load, resident_megabytes
 from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import Options
 
@@ -24,19 +29,46 @@ BINDING = {
 }
 
 
-def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> dict[str, Any]:
-    """Return the results of each phase; empty if the binaries are missing."""
-    binaries = find_binaries()
+class LoadResults(NamedTuple):
+    """The results of each phase, the seconds until ready, and the resident memory before and after the load in MB."""
+
+    phases: dict[str, Any]
+    seconds: float
+    idle: float
+    loaded: float
+
+
+def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str, *, kubevirt: bool) -> LoadResults | None:
+    """Run the load on etcd and kube-apiserver, with virt-api if wanted; return None if a program is missing."""
+    binaries, virt_api = find_binaries(), find_built("virt-api")
     if not isinstance(binaries, Binaries):
-        print(f"  baseline not measured: {binaries}")
-        return {}
-    results = directory / "peer.json"
-    with ControlPlane(binaries, directory / "peer", with_controllers=False, durable=True) as plane:
+        print(f"  kube-apiserver not measured: {binaries}")
+        return None
+    if kubevirt and virt_api is None:
+        print("  virt-api not measured: tools/kubevirt/build.sh builds it with Go")
+        return None
+    begin, results = time.perf_counter(), directory / "peer.json"
+    with contextlib.ExitStack() as stack:
+        plane = stack.enter_context(ControlPlane(binaries, directory, with_controllers=False, durable=True))
+        children = stack.enter_context(run_admission(plane, virt_api if kubevirt else None))
+        seconds = time.perf_counter() - begin
+        pids = {child.name: child.pid for child in children}
+        idle = sum(map(resident_megabytes, pids.values()))
+        names = ",".join(f"{name}={pid}" for name, pid in pids.items())
+        aim_load(load, plane.url, issue_token(plane), names, "--phases", phases, "--out", str(results))
+        loaded = sum(map(resident_megabytes, pids.values()))
+    return LoadResults(json.loads(results.read_text())["results"], seconds, idle, loaded)
+
+
+@contextlib.contextmanager
+def run_admission(plane: ControlPlane, virt_api: pathlib.Path | None) -> Iterator[list[Child]]:
+    """Define the kinds and run virt-api, if it is given; yield all processes of the server."""
+    if virt_api is None:
         define_kinds(plane)
-        pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
-        aim_load(load, plane.url, issue_token(plane), pids, "--phases", phases, "--out", str(results))
-    found: dict[str, Any] = json.loads(results.read_text())["results"]
-    return found
+        yield [plane.etcd, plane.apiserver]
+        return
+    with run_virt_api(plane, virt_api.parent) as child:
+        yield [plane.etcd, plane.apiserver, child]
 
 
 def define_kinds(plane: ControlPlane) -> None:

@@ -19,11 +19,17 @@ SPEC_CONFIGURATION: Final[JsonObject] = {
 SPECS_TIMEOUT: Final = 1800.0
 
 
-def find_program(name: str) -> Path:
-    """Return the path of `virtctl`, `oracle` or `specs`; skip the test if it was not built."""
+def find_built(name: str) -> Path | None:
+    """Return the newest program of this name, or None if it was not built."""
     built = sorted(CACHE.glob(f"kubevirt-*/{name}"), key=lambda path: path.stat().st_mtime)
-    if built:
-        return built[-1]
+    return built[-1] if built else None
+
+
+def find_program(name: str) -> Path:
+    """Return the path of `virtctl`, `oracle`, `specs` or `virt-api`; skip the test if it was not built."""
+    found = find_built(name)
+    if found is not None:
+        return found
     pytest.skip(f"KubeVirt's {name} is missing: tools/kubevirt/build.sh builds it with Go")
 
 

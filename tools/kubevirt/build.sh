@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the programs of tests/kubevirt outside the tree, again if their source has changed, and prints their directory:
-# KubeVirt's virtctl, its engine as an oracle, and its functional specs of instance types. The version is that of go.mod.
+# KubeVirt's virtctl, its engine as an oracle, its functional specs of instance types, and virt-api with the objects that
+# virt-operator would install for it. The version is that of go.mod.
 # Needs Go and its module proxy; the first build takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../../tests/kubevirt"
@@ -26,4 +27,6 @@ build() { # the program's name, the command that builds it, its package
 build virtctl build kubevirt.io/kubevirt/cmd/virtctl
 build oracle build ./oracle
 build specs "test -c" ./specs
+build objects build ./objects
+build virt-api build kubevirt.io/kubevirt/cmd/virt-api
 echo "$target"
