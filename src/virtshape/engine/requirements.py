@@ -15,6 +15,11 @@ _INSTANCETYPE = "spec.instancetype"
 _CPU = f"{TEMPLATE_ROOT}.domain.cpu"
 _MEMORY = f"{TEMPLATE_ROOT}.domain.memory"
 _ARCHITECTURE = f"{TEMPLATE_ROOT}.architecture"
+_SPREAD_MEMBERS = {
+    "SocketsCoresThreads": ("sockets", "cores", "threads"),
+    "SocketsCores": ("sockets", "cores"),
+    "CoresThreads": ("cores", "threads"),
+}
 
 
 def check_requirements(
@@ -63,11 +68,11 @@ def _check_cpu(
         yield _unmet(f"no CPU resources provided by VirtualMachine, preference requires {required} vCPU", _CPU)
     else:
         shape, members = _counted_members(preference)
-        given = 1
+        given = 1 if members else 0
         for member in members:
             given = given * (getattr(cpu, member) or 0) % 2**32  # KubeVirt counts in 32 bits
         if given < required:
-            fields = [f"{_CPU}.{member}" for member in members]
+            fields = [f"{_CPU}.{member}" for member in members] or [_CPU]
             yield _too_few_vcpus(given, "VirtualMachine", required, f" provided as {shape}", *fields)
 
 
@@ -82,8 +87,7 @@ def _counted_members(preference: VirtualMachinePreferenceSpec) -> tuple[str, tup
             return "cores, sockets and threads", ("cores", "sockets", "threads")
         case "spread":
             _, across = spread_options(preference)
-            members = ("sockets", "cores", "threads")
-            return across, tuple(member for member in members if member in across.lower()) or members
+            return across, _SPREAD_MEMBERS.get(across, ())  # admission rejects other names in new preferences
         case _:
             return "sockets", ("sockets",)
 

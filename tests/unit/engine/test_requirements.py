@@ -134,6 +134,14 @@ def test_spread_levels_count_as_vcpus(across: str) -> None:
     assert len(check({"cpu": {"guest": counted + 1}}, domain={"cpu": cpu}, cpu=preferred)) == 1
 
 
+def test_unknown_spread_levels_count_as_no_vcpus() -> None:
+    preferred = {"preferredCPUTopology": "spread", "spreadOptions": {"across": "elsewhere"}}
+    cpu = {"sockets": 2, "cores": 2, "threads": 2}
+    message = "insufficient CPU resources of 0 vCPU provided by VirtualMachine, preference requires 2 vCPU"
+    found = check({"cpu": {"guest": 2}}, domain={"cpu": cpu}, cpu=preferred)
+    assert found == unmet((CPU,), f"{message} provided as elsewhere")
+
+
 @pytest.mark.parametrize(
     ("instancetype", "domain", "given", "giver", "field"),
     [

@@ -157,9 +157,9 @@ def check_disk_volumes(disks: Sequence[Disk], volumes: Sequence[Volume], at: str
 
 def _check_metrics(disk: Disk, at: str) -> Iterator[FieldError]:
     target = disk.disk
-    if target is None and (disk.cdrom is not None or disk.lun is not None):
+    if target is None:
         message = f"DownwardMetrics volume must be mapped to a disk, but disk is not set on {at}.disk."
         yield FieldError(f"{at}.disk", message, VALUE_REQUIRED, rule="impossible-combination")
-    elif target is not None and target.bus not in (None, "", "virtio"):
+    elif target.bus not in (None, "", "virtio"):
         message = f"DownwardMetrics volume must be mapped to virtio bus, but {at}.disk.bus is set to {target.bus}"
         yield FieldError(f"{at}.disk.bus", message, rule="impossible-combination")

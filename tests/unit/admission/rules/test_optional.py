@@ -28,6 +28,10 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
         disk({"downwardMetrics": {}}, cdrom={}),
         [(f"{DISK}.disk", "DownwardMetrics volume must be mapped to a disk, but disk is not set on")],
     ),
+    "downward metrics without a target": (
+        disk({"downwardMetrics": {}}),
+        [(f"{DISK}.disk", "DownwardMetrics volume must be mapped to a disk, but disk is not set on")],
+    ),
     "downward metrics on SATA": (
         disk({"downwardMetrics": {}}, disk={"bus": "sata"}),
         [(f"{DISK}.disk.bus", "DownwardMetrics volume must be mapped to virtio bus, but")],
@@ -52,7 +56,7 @@ VALID: dict[str, JsonObject] = {
     "LUN of a DataVolume": disk({"dataVolume": {"name": "d"}}, lun={}),
     "LUN without a volume": devices(disks=[{"name": "a", "lun": {}}]),
     "downward metrics on virtio": disk({"downwardMetrics": {}}, disk={"bus": "virtio"}),
-    "downward metrics without a bus": disk({"downwardMetrics": {}}),
+    "downward metrics without a bus": disk({"downwardMetrics": {}}, disk={}),
     "ACPI tables": licensed(slicNameRef="key", msdmNameRef="key"),
 }
 
