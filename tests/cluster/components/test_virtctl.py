@@ -22,6 +22,12 @@ def virtctl(installation: Installation, tmp_path: Path, namespace: str) -> Virtc
     return Virtctl(installation.plane.kubeconfig, tmp_path, namespace)
 
 
+@pytest.fixture
+def kubevirts(installation: Installation, tmp_path: Path, namespace: str) -> Virtctl:
+    """Return KubeVirt's own virtctl in the namespace of the test."""
+    return Virtctl(installation.plane.kubeconfig, tmp_path, namespace, find_program("virtctl"))
+
+
 @pytest.fixture(scope="module")
 def controllers(installation: Installation, webhook: ComponentProcess) -> Iterator[ComponentProcess]:
     """Run the controllers for all tests of this module."""
@@ -53,24 +59,78 @@ def test_created_manifests_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) ->
     ]
 
 
-def test_kubevirts_own_virtctl_creates_expands_starts_and_stops_a_vm(
-    installation: Installation, tmp_path: Path, kubectl: Kubectl, namespace: str
-) -> None:
-    virtctl = Virtctl(installation.plane.kubeconfig, tmp_path, namespace, find_program("virtctl"))
-    assert "Server Version" in virtctl.print("version")
-    size = virtctl.print("create", "instancetype", "--name", "size", "--cpu", "2", "--memory", "1Gi", "--namespaced")
+def test_kubevirts_own_virtctl_creates_expands_starts_and_stops_a_vm(kubevirts: Virtctl, kubectl: Kubectl) -> None:
+    assert "Server Version" in kubevirts.print("version")
+    size = kubevirts.print("create", "instancetype", "--name", "size", "--cpu", "2", "--memory", "1Gi", "--namespaced")
     arguments = ("--instancetype", "virtualmachineinstancetype/size", "--run-strategy", "Halted")
-    vm = virtctl.print("create", "vm", "--name", "web", *arguments)
+    vm = kubevirts.print("create", "vm", "--name", "web", *arguments)
     for manifest in (size, vm):
         assert "created" in kubectl("apply", "-f", "-", stdin=manifest)
-    expanded = yaml.safe_load(virtctl.print("expand", "--vm", "web"))["spec"]["template"]["spec"]["domain"]
+    expanded = yaml.safe_load(kubevirts.print("expand", "--vm", "web"))["spec"]["template"]["spec"]["domain"]
     assert (expanded["cpu"]["sockets"], expanded["memory"]["guest"]) == (2, "1Gi")
-    assert virtctl.print("start", "web") == "VM web was scheduled to start\n"
+    assert kubevirts.print("start", "web") == "VM web was scheduled to start\n"
     assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Always"
-    assert virtctl.print("stop", "web") == "VM web was scheduled to stop\n"
+    assert kubevirts.print("stop", "web") == "VM web was scheduled to stop\n"
     assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Halted"
-    refused = virtctl("start", "missing")
+    refused = kubevirts("start", "missing")
     assert (refused.status, 'virtualmachine.kubevirt.io "missing" not found' in refused.err) == (1, True), refused.err
+
+
+def test_kubevirts_own_virtctl_expands_a_file_with_a_preference(
+    kubevirts: Virtctl, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    arguments = ("--name", "likes", "--cpu-topology", "cores", "--namespaced")
+    kubectl("apply", "-f", "-", stdin=kubevirts.print("create", "preference", *arguments))
+    matchers = ("--instancetype", "u1.medium", "--preference", "virtualmachinepreference/likes")
+    (tmp_path / "vm.yaml").write_text(kubevirts.print("create", "vm", "--name", "web", *matchers))
+    expanded = yaml.safe_load(kubevirts.print("expand", "--file", tmp_path / "vm.yaml"))
+    assert expanded["spec"]["template"]["spec"]["domain"]["cpu"] == {"sockets": 1, "cores": 1, "threads": 1}
+
+
+def test_kubevirts_own_virtctl_exposes_a_vm(kubevirts: Virtctl, kubectl: Kubectl) -> None:
+    kubectl.apply(build_vm("web"))
+    exposed = kubevirts.print("expose", "vm", "web", "--name", "front", "--port", "8080", "--target-port", "80")
+    assert exposed == "Service front successfully created for vm web\n"
+    assert [port["targetPort"] for port in kubectl.get("service", "front")["spec"]["ports"]] == [80]
+
+
+def test_kubevirts_own_virtctl_adds_and_removes_an_ssh_key(kubevirts: Virtctl, kubectl: Kubectl) -> None:
+    kubectl.apply(build_vm("keyed"))
+    options = ("keyed", "--user", "root", "--value", "ssh-ed25519 AAAA user@example")
+    kubevirts.print("credentials", "add-ssh-key", "--create-secret", *options)
+    (credential,) = kubectl.get("vm", "keyed")["spec"]["template"]["spec"]["accessCredentials"]
+    secret = credential["sshPublicKey"]["source"]["secret"]["secretName"]
+    assert len(kubectl.get("secret", secret)["data"]) == 1
+    kubevirts.print("credentials", "remove-ssh-key", *options)
+    assert not kubectl.get("secret", secret).get("data")
+
+
+def test_kubevirts_own_virtctl_changes_the_configuration(kubevirts: Virtctl, controllers: ComponentProcess) -> None:
+    """The controllers create the KubeVirt object."""
+    del controllers
+    eventually(lambda: kubevirts("adm", "log-verbosity", "--virt-api=5").status == 0 or None, lambda: "no KubeVirt")
+    assert kubevirts.print("adm", "log-verbosity", "--virt-api") == "virt-api=5\n"
+    assert kubevirts("adm", "log-verbosity", "--reset").status == 0
+    assert "Permitted Devices" in kubevirts.print("permitted-devices", "-n", "kubevirt")
+
+
+REFUSALS: dict[str, tuple[list[str], str]] = {
+    "halted VM is stopped": (["stop", "web"], "VM is not running"),
+    "halted VM is restarted": (["restart", "web"], "Halted does not support manual restart requests"),
+    "halted VM is paused": (["pause", "vm", "web"], "VirtualMachine web is not set to run"),
+    "console of a halted VM": (["console", "web"], 'virtualmachineinstance.kubevirt.io "web" not found'),
+    "port of a halted VM": (["port-forward", "--stdio=true", "vmi/web", "80"], '"web" not found'),
+    "agent of a halted VM": (["guestosinfo", "web"], "the server could not find the requested resource"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSALS.values(), ids=REFUSALS)
+def test_kubevirts_own_virtctl_shows_our_errors(
+    kubevirts: Virtctl, kubectl: Kubectl, arguments: list[str], message: str
+) -> None:
+    kubectl.apply(build_vm("web"))
+    refused = kubevirts(*arguments)
+    assert (refused.status, message in refused.err) == (1, True), refused.err
 
 
 def test_created_manifests_are_validated_as_on_apply(virtctl: Virtctl, kubectl: Kubectl) -> None:

@@ -1,5 +1,6 @@
 """virtctl with a real guest in a pod of a real API server: console, ports, ssh, agent and uploads."""
 
+import http.client
 import json
 import re
 import shutil
@@ -17,9 +18,10 @@ from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.node import Node, run_node
 from tests.cluster.components.virtctl import TIMEOUT, Virtctl
 from tests.support import guestagent, sshd
-from tests.support.demo import PROMPT, get_demo
+from tests.support.demo import PROMPT, find_free_port, get_demo
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
+from tests.support.kubevirt import find_program
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
@@ -82,6 +84,17 @@ def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, ho
     kubectl("delete", "vm", NAME, "--timeout=100s")
 
 
+@pytest.fixture(params=["virtshape", "kubevirt"])
+def client(request: pytest.FixtureRequest, guest: Virtctl, installation: Installation, home: Path) -> Virtctl:
+    """Our virtctl, and KubeVirt's own."""
+    return guest if request.param == "virtshape" else open_kubevirts(installation, home, PLACE)
+
+
+def open_kubevirts(installation: Installation, home: Path, namespace: str) -> Virtctl:
+    """Return KubeVirt's own virtctl."""
+    return Virtctl(installation.plane.kubeconfig, home, namespace, find_program("virtctl"))
+
+
 def pack(home: Path, key: Path) -> Path:
     """Build an archive with an ssh server and an agent."""
     try:
@@ -138,10 +151,10 @@ def wait_for_text(virtctl: Virtctl, node: Node, name: str, text: str, times: int
     )
 
 
-def test_vnc_proxy_is_a_vnc_server(guest: Virtctl) -> None:
-    process = guest.start("vnc", NAME, "--proxy-only")
+def test_vnc_proxy_is_a_vnc_server(client: Virtctl) -> None:
+    process = client.start("vnc", NAME, "--proxy-only")
     assert process.stdout is not None
-    port = json.loads(process.stdout.readline())["port"]
+    port = next(json.loads(line)["port"] for line in process.stdout if '"port"' in line)
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer:
         version = viewer.recv(12)
         assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
@@ -153,8 +166,8 @@ def test_vnc_proxy_is_a_vnc_server(guest: Virtctl) -> None:
 
 
 @pytest.mark.parametrize("time", ["once", "again"])
-def test_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None:
-    with guest.open("console", NAME) as terminal:
+def test_user_runs_a_command_at_the_console(client: Virtctl, time: str) -> None:
+    with client.open("console", NAME) as terminal:
         terminal.wait_for(rb"Successfully connected to served console")
         terminal.type(b"\r")
         terminal.wait_for(rb"demo# ")
@@ -165,18 +178,16 @@ def test_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None:
         assert terminal.is_restored()
 
 
-def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
-    process = guest.start("port-forward", f"vm/{NAME}", "0:80")
-    assert process.stdout is not None
-    found = re.search(r":(\d+) to 80", process.stdout.readline())
-    assert found is not None
+def test_port_is_forwarded_into_the_guest(client: Virtctl) -> None:
+    port = find_free_port()
+    process = client.start("port-forward", f"vm/{NAME}", f"{port}:80")
 
     def look() -> JsonObject | None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/shape.json", timeout=TIMEOUT) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=TIMEOUT) as answer:
                 shape: JsonObject = json.load(answer)
                 return shape
-        except OSError:  # the guest's network is not up yet
+        except (OSError, http.client.HTTPException):  # virtctl does not listen, or the guest's network is not up yet
             return None
 
     assert eventually(look, lambda: "the port is not open")["memoryMiB"] == 256
@@ -185,25 +196,25 @@ def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
     assert process.returncode == 0
 
 
-def test_user_logs_in_with_ssh_and_copies_files(guest: Virtctl, key: Path, tmp_path: Path) -> None:
+def test_user_logs_in_with_ssh_and_copies_files(client: Virtctl, key: Path, tmp_path: Path) -> None:
     options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
-    ran = guest("ssh", f"root@vmi/{NAME}", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
+    ran = client("ssh", f"root@vmi/{NAME}", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
     assert (ran.status, ran.out) == (7, "Linux\n"), ran.err
     (tmp_path / "letter").write_text("dear guest\n")
-    sent = guest("scp", *options, "-t", "-O", tmp_path / "letter", f"root@vm/{NAME}:/root/letter")
+    sent = client("scp", *options, "-t", "-O", tmp_path / "letter", f"root@vm/{NAME}:/root/letter")
     assert sent.status == 0, sent.err
-    fetched = guest("scp", *options, "-t", "-O", f"root@vmi/{NAME}:/root/letter", tmp_path / "back")
+    fetched = client("scp", *options, "-t", "-O", f"root@vmi/{NAME}:/root/letter", tmp_path / "back")
     assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
 
 
-def test_guest_agent_is_queried(guest: Virtctl) -> None:
+def test_guest_agent_is_queried(client: Virtctl) -> None:
     def ask(question: str) -> JsonObject:
         def look() -> JsonObject | None:
-            ran = guest(question, NAME)
+            ran = client(question, NAME)
             reported: JsonObject | None = ran.tree if ran.status == 0 else None
             return reported
 
-        return eventually(look, lambda: guest(question, NAME).err)  # the agent does not answer yet
+        return eventually(look, lambda: client(question, NAME).err)  # the agent does not answer yet
 
     assert ask("guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask("userlist")["items"] == []
@@ -211,20 +222,20 @@ def test_guest_agent_is_queried(guest: Virtctl) -> None:
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_guest_is_paused_and_unpaused(installation: Installation, guest: Virtctl) -> None:
+def test_guest_is_paused_and_unpaused(installation: Installation, client: Virtctl) -> None:
     kubectl = installation.kubectl.in_namespace(PLACE)
     for action, status in (("pause", "Paused"), ("unpause", "Running")):
-        assert guest(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
+        assert client(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
         kubectl("wait", f"vm/{NAME}", f"--for=jsonpath={{.status.printableStatus}}={status}", "--timeout=100s")
 
 
 @pytest.mark.parametrize("action", ["soft-reboot", "reset"])
 def test_guest_is_reset_in_the_same_instance(
-    installation: Installation, node: Node, guest: Virtctl, action: str
+    installation: Installation, node: Node, guest: Virtctl, client: Virtctl, action: str
 ) -> None:
     kubectl, boots = installation.kubectl.in_namespace(PLACE), guest.read_log(NAME).count(BOOTED)
     uid = kubectl.get("vmi", NAME)["metadata"]["uid"]
-    assert guest(action, NAME) == (0, f"VMI {NAME} was scheduled to {action}\n", "")
+    assert client(action, NAME) == (0, f"VMI {NAME} was scheduled to {action}\n", "")
     wait_for_text(guest, node, NAME, BOOTED, boots + 1)
     assert kubectl.get("vmi", NAME)["metadata"]["uid"] == uid
 
@@ -259,6 +270,16 @@ def test_image_is_uploaded_through_cdi(
     else:
         assert (made["spec"]["source"], made["spec"]["contentType"]) == ({"upload": {}}, "kubevirt")
     assert made["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.nano"
+
+
+@pytest.mark.usefixtures("cdi")
+def test_image_is_uploaded_by_kubevirts_own_virtctl(
+    installation: Installation, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl
+) -> None:
+    virtctl = open_kubevirts(installation, home, kubectl.namespace)
+    ran = virtctl("image-upload", "dv", "disk", "--size", "64Mi", "--image-path", demo.disk, "--insecure")
+    assert (ran.status, f"Uploading {demo.disk} completed successfully" in ran.out) == (0, True), ran
+    assert node.find_claim(kubectl.namespace, "disk").read_bytes() == demo.disk.read_bytes()
 
 
 @pytest.mark.usefixtures("cdi")
