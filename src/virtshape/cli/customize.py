@@ -21,16 +21,18 @@ from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
 from virtshape.cli.cluster import PLACE, Cluster
-from virtshape.cli.command import Command, Example, Integer, files_option, switch
+from virtshape.cli.command import Command, Example, files_option, switch
 from virtshape.cli.connection import NoServerError, Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.errors import NEXT_STEPS, CommandError, suggest, warn
 from virtshape.cli.output import output_option, print_object
-from virtshape.cli.paramtypes import TopologyType
+from virtshape.cli.paramtypes import TopologyType, Vcpus
 from virtshape.engine.customize import (
     GROUP,
+    OPEN,
     Instancetype,
+    Open,
     Preference,
     Size,
     check_size,
@@ -80,6 +82,10 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
             "virtctl customize cx1.large --name cx1.wide --topology sockets=2,cores=2,threads=2 --cluster",
         ),
         Example(
+            "Leave the size to each VM, which sets it in its own spec",
+            "virtctl customize cx1.medium --name cx1.flexible --vcpus open --memory open",
+        ),
+        Example(
             "Copy a preference to a file for editing", "virtctl customize fedora --name fedora-ours > preference.yaml"
         ),
         Example(
@@ -95,9 +101,18 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
 @files_option
 @switch("--catalog", default=False, help="Use the built-in catalog as the source, after any files.")
 @click.option("--name", required=True, help="Name of the new object.")
-@click.option("--vcpus", type=Integer(1, 2**32 - 1), help="vCPUs of the new instance type.")
+@click.option(
+    "--vcpus",
+    type=Vcpus(),
+    metavar="NUMBER|open",
+    help="vCPUs of the new instance type, or open to leave it to each VM.",
+)
 @click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --vcpus.")
-@click.option("--memory", metavar="QUANTITY", help="Memory of the new instance type, such as 4Gi.")
+@click.option(
+    "--memory",
+    metavar="QUANTITY|open",
+    help="Memory of the new instance type, such as 4Gi, or open to leave it to each VM.",
+)
 @switch("--cluster", default=False, help="Print the cluster-wide kind instead of the namespaced one.")
 @switch("--keep-metadata", default=False, help=f"Keep the labels and annotations of {GROUP}.")
 @output_option
@@ -108,7 +123,7 @@ def command(
     files: Sequence[str],
     catalog: bool,
     name: str,
-    vcpus: int | None,
+    vcpus: int | Open | None,
     topology: CPUTopology | None,
     memory: str | None,
     cluster: bool,
@@ -179,8 +194,10 @@ def parse_kind(text: str) -> str:
     return kind
 
 
-def read_memory(text: str | None, problems: Problems) -> Quantity | None:
+def read_memory(text: str | None, problems: Problems) -> Quantity | Open | None:
     """Parse the value of --memory, if given."""
+    if text == OPEN:
+        return OPEN
     amount = None
     with problems.collect("--memory"):
         amount = read_quantity(text) if text is not None else None
@@ -205,7 +222,7 @@ def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
         return
     step = "Remove the size flags, or choose an instance type."
     topology = None if isinstance(source, Preference) else find_topology(source)
-    if topology is not None and size.vcpus is not None:
+    if topology is not None and isinstance(size.vcpus, int):
         like = scale_topology(topology, size.vcpus)
         suggested = f"sockets={like.sockets},cores={like.cores},threads={like.threads}"
         step = f"Use --topology, such as --topology {suggested}, or choose an instance type without a topology."

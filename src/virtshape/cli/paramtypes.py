@@ -1,9 +1,11 @@
-"""Click parameter types: durations, sizes and CPU topologies."""
+"""Click parameter types: durations, sizes, numbers of vCPUs and CPU topologies."""
 
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from virtshape.cli.command import Integer
 from virtshape.cli.errors import suggest
 
 if TYPE_CHECKING:
@@ -51,6 +53,34 @@ class Size(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
         if size.value() <= 0:
             self.fail(f'invalid size "{value}": must be greater than 0.', param, ctx)
         return size
+
+
+class Vcpus(Integer):
+    """A number of vCPUs, or `open` to leave it to each VM."""
+
+    name = "number|open"
+
+    def __init__(self) -> None:
+        super().__init__(1, 2**32 - 1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or `open`."""
+        from virtshape.engine.customize import OPEN
+
+        if value == OPEN:
+            return OPEN
+        if isinstance(value, str) and value.isalpha():
+            self.fail(f'invalid number "{value}": must be an integer or open.', param, ctx)
+        return super().convert(value, param, ctx)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - as above
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Complete `open`."""
+        return [CompletionItem("open")] if "open".startswith(incomplete) else []
 
 
 class TopologyType(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none

@@ -5,7 +5,9 @@ The source is not modified, and its server-set metadata is never copied.
 """
 
 import copy
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
+
+from msgspec.structs import asdict
 
 from virtshape.api.conversion import drop_zero_sizes
 from virtshape.api.fielderror import FieldError
@@ -29,14 +31,17 @@ Preference = VirtualMachinePreference | VirtualMachineClusterPreference
 
 GROUP = "instancetype.kubevirt.io"
 SIZES_OPTIONAL_SINCE = f"{GROUP}/v1beta2"
+Open = Literal["open"]
+OPEN: Final = "open"
+"""A size that the instance type leaves to each VM."""
 
 
 class Size(NamedTuple):
     """New vCPUs (as a number or as an exact topology) and memory; None keeps the source's value."""
 
-    vcpus: int | None = None
+    vcpus: int | Open | None = None
     topology: CPUTopology | None = None
-    memory: Quantity | None = None
+    memory: Quantity | Open | None = None
 
     @property
     def is_given(self) -> bool:
@@ -57,7 +62,7 @@ def check_size(source: Instancetype | Preference, size: Size) -> list[FieldError
     if size.topology is not None:
         return [FieldError("spec.cpu", "a number of vCPUs and an exact topology are mutually exclusive")]
     topology = find_topology(source)
-    if topology is None:
+    if topology is None or size.vcpus == OPEN:
         return []
     message = f"the exact topology {topology} does not define a layout for {size.vcpus} vCPUs"
     return [FieldError("spec.cpu.topology", message)]
@@ -93,7 +98,7 @@ def customize(
             metadata=metadata,
             spec=copy.deepcopy(source.spec),
         )
-    spec = drop_zero_sizes(copy.deepcopy(source.spec))
+    spec = _allow_open_sizes(drop_zero_sizes(copy.deepcopy(source.spec)))
     _apply_size(spec, size)
     instancetype = VirtualMachineClusterInstancetype if cluster else VirtualMachineInstancetype
     return instancetype(
@@ -104,25 +109,46 @@ def customize(
     )
 
 
+def _allow_open_sizes(spec: VirtualMachineInstancetypeSpec) -> VirtualMachineInstancetypeSpec:
+    """Return the spec as structs of v1beta2, whose sizes are optional."""
+    memory = MemoryInstancetype(**asdict(spec.memory)) if spec.memory is not None else None
+    return VirtualMachineInstancetypeSpec(**{**asdict(spec), "memory": memory})
+
+
 def _apply_size(spec: VirtualMachineInstancetypeSpec, size: Size) -> None:
-    """Set the size; a limit for hotplug that equals the old size equals the new one, and others are at least that."""
+    """
+    Set the size.
+
+    A limit for hotplug that equals the old size equals the new one, or is removed if the new one is open. Other limits
+    are kept, or raised to the new size.
+    """
     if size.vcpus is not None or size.topology is not None:
         cpu = spec.cpu = spec.cpu or CPUInstancetype()
         if cpu.max_sockets:
-            sockets = size.vcpus or read_topology(size.topology or CPUTopology()).sockets
-            before = cpu.guest or read_topology(cpu.topology or CPUTopology()).sockets
-            cpu.max_sockets = sockets if cpu.max_sockets == before else max(cpu.max_sockets, sockets)
-        cpu.guest, cpu.topology = size.vcpus, size.topology
+            cpu.max_sockets = _derive_max_sockets(cpu, cpu.max_sockets, size)
+        cpu.guest, cpu.topology = None if size.vcpus == OPEN else size.vcpus, size.topology
     if size.memory is not None:
         memory = spec.memory = spec.memory or MemoryInstancetype()
-        if memory.max_guest is not None and _is_exceeded(memory.max_guest, memory.guest, size.memory):
-            memory.max_guest = size.memory
-        memory.guest = size.memory
+        memory.max_guest = _derive_max_guest(memory, size.memory)
+        memory.guest = None if size.memory == OPEN else size.memory
 
 
-def _is_exceeded(limit: Quantity, before: Quantity | None, after: Quantity) -> bool:
-    """Return True if a limit has to change with the size: it equals the old size or is below the new one."""
-    return limit.value() < after.value() or (before is not None and limit.value() == before.value())
+def _derive_max_sockets(cpu: CPUInstancetype, limit: int, size: Size) -> int | None:
+    before = cpu.guest or (read_topology(cpu.topology).sockets if cpu.topology else None)
+    if size.vcpus == OPEN:
+        return None if limit == before else limit
+    sockets = size.vcpus or read_topology(size.topology or CPUTopology()).sockets
+    return sockets if limit == (before or 1) else max(limit, sockets)
+
+
+def _derive_max_guest(memory: MemoryInstancetype, size: Quantity | Open) -> Quantity | None:
+    limit, before = memory.max_guest, memory.guest
+    if limit is None:
+        return None
+    equals_size = before is not None and limit.value() == before.value()
+    if size == OPEN:
+        return None if equals_size else limit
+    return size if equals_size or limit.value() < size.value() else limit
 
 
 def states_size(spec: VirtualMachineInstancetypeSpec) -> bool:

@@ -70,6 +70,15 @@ def test_customized_instancetype_can_be_used_by_a_vm() -> None:
     assert (domain["cpu"]["sockets"], domain["memory"]["guest"]) == (4, "6Gi")
 
 
+def test_vm_sets_the_size_that_a_customized_instancetype_leaves_open() -> None:
+    sized = call_virtctl("customize", "cx1.medium", "--name", "mine", "--vcpus", "open", "--memory", "open").out
+    matcher = ("--instancetype", "virtualmachineinstancetype/mine")
+    vm = call_virtctl("create", "vm", *matcher, "--vcpus", "4", "--memory", "6Gi").out
+    Path("both.yaml").write_text(f"{sized}---\n{vm}")
+    domain = call_virtctl("expand", "-f", "both.yaml").template["domain"]
+    assert (domain["cpu"]["sockets"], domain["memory"]["guest"]) == (4, "6Gi")
+
+
 @pytest.mark.parametrize(
     ("arguments", "spec"),
     [

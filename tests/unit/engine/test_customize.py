@@ -9,6 +9,7 @@ from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
 from virtshape.engine.customize import (
+    OPEN,
     Instancetype,
     Preference,
     Size,
@@ -97,6 +98,13 @@ LAID_OUT: JsonObject = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memo
             {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}},
             id="source without a size",
         ),
+        pytest.param(
+            TYPED,
+            Size(vcpus=OPEN, memory=OPEN),
+            {"cpu": {"model": "host-model", "maxSockets": 8}, "memory": {"maxGuest": "8Gi"}},
+            id="open size",
+        ),
+        pytest.param(LAID_OUT, Size(vcpus=OPEN), {"cpu": {}, "memory": {"guest": "4Gi"}}, id="no topology"),
     ],
 )
 def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected: JsonObject) -> None:
@@ -119,6 +127,9 @@ def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected
         pytest.param({"maxGuest": "2Gi"}, Size(memory=Quantity("4Gi")), {"maxGuest": "4Gi"}, id="no room for memory"),
         pytest.param({"maxGuest": "8Gi"}, Size(memory=Quantity("4Gi")), {"maxGuest": "8Gi"}, id="room for memory"),
         pytest.param({"maxGuest": "3Gi"}, Size(memory=Quantity("4Gi")), {"maxGuest": "4Gi"}, id="less than the memory"),
+        pytest.param({"maxSockets": 2}, Size(vcpus=OPEN), {"maxSockets": None}, id="no room for open vCPUs"),
+        pytest.param({"maxSockets": 8}, Size(vcpus=OPEN), {"maxSockets": 8}, id="limit of open vCPUs"),
+        pytest.param({"maxGuest": "2Gi"}, Size(memory=OPEN), {"maxGuest": None}, id="no room for open memory"),
     ],
 )
 def test_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expected: JsonObject) -> None:
@@ -126,7 +137,7 @@ def test_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expecte
     memory = {"guest": "2Gi", **{key: value for key, value in limits.items() if key == "maxGuest"}}
     spec = _customize(build_instancetype({"cpu": cpu, "memory": memory}), size)["spec"]
     found = {**spec["cpu"], **spec["memory"]}
-    assert {key: found[key] for key in limits} == expected
+    assert {key: found.get(key) for key in limits} == expected
 
 
 def test_source_is_not_modified() -> None:
@@ -168,6 +179,8 @@ def test_kind_depends_on_the_requested_scope(source: Instancetype | Preference, 
         pytest.param("v1beta1", {"cpu": {"guest": 0}, "memory": {"guest": "1Gi"}}, Size(), "v1beta2", id="0 vCPUs"),
         pytest.param("v1beta2", None, Size(vcpus=2), "v1beta2", id="newest version is kept"),
         pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="missing memory needs v1beta2"),
+        pytest.param("v1beta1", None, Size(vcpus=OPEN), "v1beta2", id="open vCPUs need v1beta2"),
+        pytest.param("v1alpha1", None, Size(memory=OPEN), "v1beta2", id="open memory needs v1beta2"),
     ],
 )
 def test_version_is_kept_unless_a_size_is_absent(

@@ -12,7 +12,7 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.quantity import Quantity
 from virtshape.catalog import loader as catalog
-from virtshape.engine.customize import Size, customize
+from virtshape.engine.customize import OPEN, Size, customize
 
 DOMAIN = "spec.template.spec.domain"
 ROOT_VOLUME: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
@@ -161,3 +161,14 @@ def test_vms_with_customized_instancetypes_of_the_catalog_are_valid(name: str) -
         custom = customize(source, "mine", size)
         vm = build_vm(instancetype={"name": "mine", "kind": "VirtualMachineInstancetype"})
         assert [finding.message for finding in Expander([custom]).lint(encode(vm)) if finding.level == "error"] == []
+
+
+@pytest.mark.parametrize("name", catalog.names("VirtualMachineClusterInstancetype"))
+def test_vms_choose_the_size_that_a_customized_instancetype_leaves_open(name: str) -> None:
+    source = cast("VirtualMachineClusterInstancetype", catalog.find("VirtualMachineClusterInstancetype", name))
+    custom = customize(source, "mine", Size(vcpus=OPEN, memory=OPEN))
+    for vcpus in (1, 32):
+        matcher = {"name": "mine", "kind": "VirtualMachineInstancetype"}
+        vm = build_vm(instancetype=matcher, cpu_guest=vcpus, memory=f"{vcpus * 4}Gi")
+        assert [finding.message for finding in Expander([custom]).lint(encode(vm)) if finding.level == "error"] == []
+        assert _domain(vm, custom)["cpu"]["sockets"] == vcpus

@@ -1,7 +1,7 @@
 """
 `virtctl create instancetype`: print an instance type built from flags.
 
-Prints v1beta1, which every server supports and which requires a size.
+Prints v1beta1, which every server supports and which requires a size, or v1beta2 if a size is left open.
 """
 
 from collections.abc import Sequence
@@ -9,23 +9,24 @@ from dataclasses import dataclass
 
 import click
 
-from virtshape.api.instancetype.v1beta1 import (
+from virtshape.api.instancetype.v1beta2 import (
+    CPUInstancetype,
     MemoryInstancetype,
     VirtualMachineClusterInstancetype,
     VirtualMachineInstancetype,
     VirtualMachineInstancetypeSpec,
 )
-from virtshape.api.instancetype.v1beta2 import CPUInstancetype
 from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
-from virtshape.cli.command import Command, Example, Integer
+from virtshape.cli.command import Command, Example
 from virtshape.cli.create.parameters import parse_parameters, read_quantity, required
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.create.scope import Scope, scope_options
 from virtshape.cli.errors import warn
 from virtshape.cli.output import output_option, print_object
-from virtshape.cli.paramtypes import TopologyType
+from virtshape.cli.paramtypes import TopologyType, Vcpus
+from virtshape.engine.customize import OPEN, SIZES_OPTIONAL_SINCE, Open, states_size
 
 DEVICE = "name:NAME,devicename:DEVICE"
 
@@ -54,12 +55,18 @@ class DeviceParameters:
             "With an exact CPU topology",
             "virtctl create instancetype --name wide --topology sockets=2,cores=4,threads=2 --memory 64Gi",
         ),
+        Example(
+            "With 8Gi of memory, for VMs that choose their vCPUs",
+            "virtctl create instancetype --name flexible --cpu open --memory 8Gi",
+        ),
     ],
 )
 @scope_options
-@click.option("--cpu", type=Integer(1, 2**32 - 1), help="Number of vCPUs.")
+@click.option("--cpu", type=Vcpus(), metavar="NUMBER|open", help="Number of vCPUs, or open to leave it to each VM.")
 @click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --cpu.")
-@click.option("--memory", metavar="QUANTITY", help="Memory of the guest. Required.")
+@click.option(
+    "--memory", metavar="QUANTITY|open", help="Memory of the guest, or open to leave it to each VM. Required."
+)
 @click.option("--gpu", multiple=True, metavar=DEVICE, help="Add a GPU. Can be repeated.")
 @click.option("--hostdevice", multiple=True, metavar=DEVICE, help="Add a host device. Can be repeated.")
 @click.option("--iothreadspolicy", type=click.Choice(["auto", "shared"]), help="I/O threads policy of the disks.")
@@ -69,7 +76,7 @@ def command(
     name: str | None,
     namespace: str | None,
     namespaced: bool | None,
-    cpu: int | None,
+    cpu: int | Open | None,
     topology: CPUTopology | None,
     memory: str | None,
     gpu: Sequence[str],
@@ -81,6 +88,9 @@ def command(
     Print an instance type.
 
     Requires --memory and either --cpu or --topology.
+
+    A VM sets a size that is open itself: `virtctl create vm --vcpus 4 --memory 8Gi`. Such an instance type has the API
+    version v1beta2, in which sizes are optional. KubeVirt up to version 1.8 does not serve it.
     """
     problems = Problems()
     if (cpu is None) == (topology is None):
@@ -91,28 +101,30 @@ def command(
     problems.raise_all()
     scope = Scope(name, namespace, namespaced)
     kind = VirtualMachineInstancetype if scope.is_namespaced else VirtualMachineClusterInstancetype
+    spec = VirtualMachineInstancetypeSpec(
+        cpu=None if cpu == OPEN else CPUInstancetype(guest=cpu, topology=topology),
+        memory=None if amount == OPEN else MemoryInstancetype(guest=amount),
+        gpus=[GPU(name=device.name, device_name=device.devicename) for device in gpus] or None,
+        host_devices=[HostDevice(name=device.name, device_name=device.devicename) for device in host_devices] or None,
+        io_threads_policy=iothreadspolicy,
+    )
     instancetype = kind(
-        api_version="instancetype.kubevirt.io/v1beta1",
+        api_version="instancetype.kubevirt.io/v1beta1" if states_size(spec) else SIZES_OPTIONAL_SINCE,
         kind=kind.__name__,
         metadata=scope.build_metadata("instancetype"),
-        spec=VirtualMachineInstancetypeSpec(
-            cpu=CPUInstancetype(guest=cpu, topology=topology),
-            memory=MemoryInstancetype(guest=amount),
-            gpus=[GPU(name=device.name, device_name=device.devicename) for device in gpus] or None,
-            host_devices=[HostDevice(name=device.name, device_name=device.devicename) for device in host_devices]
-            or None,
-            io_threads_policy=iothreadspolicy,
-        ),
+        spec=spec,
     )
-    if amount.amount <= 0:
+    if amount != OPEN and amount.amount <= 0:
         warn(f"--memory {amount}: the server rejects an instance type without memory")
     print_object(instancetype, output)
 
 
-def read_memory(memory: str | None, problems: Problems) -> Quantity:
+def read_memory(memory: str | None, problems: Problems) -> Quantity | Open:
     """Parse the value of --memory."""
     if memory is None:
         problems.lines.append("--memory is required")
+    elif memory == OPEN:
+        return OPEN
     else:
         with problems.collect("--memory"):
             return read_quantity(memory)

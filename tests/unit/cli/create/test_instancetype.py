@@ -65,6 +65,20 @@ def test_other_fields_are_set_by_flags(arguments: list[str], part: JsonObject) -
     assert _create(*SIZE, *arguments)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
 
 
+@pytest.mark.parametrize(
+    ("arguments", "spec"),
+    [
+        pytest.param(["--cpu=open", "--memory=1Gi"], {"memory": {"guest": "1Gi"}}, id="vCPUs"),
+        pytest.param(["--cpu=2", "--memory=open"], {"cpu": {"guest": 2}}, id="memory"),
+        pytest.param(["--cpu=open", "--memory=open"], {}, id="both"),
+        pytest.param(["--topology=cores=2", "--memory=open"], {"cpu": {"topology": {"cores": 2}}}, id="only memory"),
+    ],
+)
+def test_open_size_is_left_out_and_needs_v1beta2(arguments: list[str], spec: JsonObject) -> None:
+    tree = _create("--name=i", *arguments)
+    assert (tree["apiVersion"], tree["spec"]) == ("instancetype.kubevirt.io/v1beta2", spec)
+
+
 def test_topology_replaces_the_vcpu_count() -> None:
     spec = _create("--topology", "sockets=2,cores=4,threads=2", "--memory=1Gi")["spec"]
     assert spec["cpu"] == {"topology": {"sockets": 2, "cores": 4, "threads": 2}}
@@ -77,6 +91,7 @@ def test_topology_replaces_the_vcpu_count() -> None:
         pytest.param(["--cpu=2"], "--memory is required", id="no memory"),
         pytest.param(["--memory=1Gi"], "exactly one of --cpu and --topology is required", id="no vCPUs"),
         pytest.param([*SIZE, "--topology=cores=2"], "exactly one of --cpu and --topology is required", id="both"),
+        pytest.param(["--cpu=oepn", "--memory=1Gi"], "must be an integer or open.", id="misspelt open"),
         pytest.param(["--cpu=0", "--memory=1Gi"], "'--cpu': invalid number 0: must be", id="zero vCPUs"),
         pytest.param(["--cpu=2.5", "--memory=1Gi"], "must be an integer", id="fractional vCPU"),
         pytest.param(["--cpu=2", "--memory=1Gb"], "--memory: ", id="invalid memory"),
