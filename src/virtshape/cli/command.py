@@ -101,7 +101,10 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
         """Return the choice in the API's spelling."""
         choice = self.choices.get(value.lower())
         if choice is None:
-            hint = suggest(value, self.choices.values()) or f"; must be one of {', '.join(self.choices.values())}"
+            hint = (
+                suggest(value, self.choices.values())
+                or f"; must be one of {', '.join(filter(None, self.choices.values()))}"
+            )
             self.fail(f'unknown value "{value}"{hint}', param, ctx)
         return choice
 
@@ -120,7 +123,9 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
         incomplete: str,
     ) -> list[CompletionItem]:
         """Complete the choices."""
-        return [CompletionItem(choice) for key, choice in self.choices.items() if key.startswith(incomplete.lower())]
+        return [
+            CompletionItem(choice) for key, choice in self.choices.items() if key and key.startswith(incomplete.lower())
+        ]
 
 
 class Integer(click.ParamType):  # type: ignore[type-arg] # as above

@@ -24,6 +24,7 @@ from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.command import Command, Example, files_option, switch
 from virtshape.cli.connection import NoServerError, Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
+from virtshape.cli.create.preferenceflags import choose, preference_options
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.errors import NEXT_STEPS, CommandError, suggest, warn
 from virtshape.cli.output import output_option, print_object
@@ -35,11 +36,14 @@ from virtshape.engine.customize import (
     Open,
     Preference,
     Size,
+    check_changes,
     check_size,
     customize,
     find_topology,
     scale_topology,
 )
+from virtshape.engine.preferencechanges import PreferenceChanges
+from virtshape.engine.topology import TOPOLOGIES
 from virtshape.offline.files import Entry, load
 from virtshape.offline.problems import locate
 from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, Found, get_source, is_source
@@ -86,6 +90,10 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
             "virtctl customize cx1.medium --name cx1.flexible --vcpus open --memory open",
         ),
         Example(
+            "Change the firmware and the disk bus of a preference",
+            "virtctl customize fedora --name fedora-secure --firmware secure-boot --disk-bus scsi",
+        ),
+        Example(
             "Copy a preference to a file for editing", "virtctl customize fedora --name fedora-ours > preference.yaml"
         ),
         Example(
@@ -113,6 +121,10 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
     metavar="QUANTITY|open",
     help="Memory of the new instance type, such as 4Gi, or open to leave it to each VM.",
 )
+@preference_options
+@click.option("--machine-type", help="Preferred machine type, such as q35.")
+@choose("--cpu-topology", TOPOLOGIES, "Preferred CPU topology.")
+@click.option("--volume-storage-class", help="Preferred storage class of volumes without one.")
 @switch("--cluster", default=False, help="Print the cluster-wide kind instead of the namespaced one.")
 @switch("--keep-metadata", default=False, help=f"Keep the labels and annotations of {GROUP}.")
 @output_option
@@ -130,6 +142,8 @@ def command(
     keep_metadata: bool,
     output: str,
     target: Target,
+    volume_storage_class: str | None,
+    **preferences: str | None,
 ) -> None:
     """
     Print a new instance type or preference, based on an existing one.
@@ -139,6 +153,9 @@ def command(
     NAME is a cluster-wide object unless KIND is given, in any spelling that kubectl accepts. The result is namespaced
     unless --cluster is given. It has the labels and annotations of the source, except those that describe the source,
     and the API version of the source, or v1beta2 if it has no vCPUs or memory.
+
+    --vcpus, --topology and --memory change instance types. The flags from --disk-bus to --volume-storage-class change
+    preferences; an empty value, as in --disk-bus "", removes the preference.
     """
     problems = Problems()
     kinds, source_name = read_source(source, problems)
@@ -153,8 +170,10 @@ def command(
         found = get_source(source_name, kinds, loaded.entries, with_catalog=catalog)
     else:
         found = get_from_server(target, source_name, kinds)
+    changes = PreferenceChanges(storage_class=volume_storage_class, **preferences)
     validate_size_flags(found.object, size)
-    result = customize(found.object, name, size, cluster=cluster, keep_metadata=keep_metadata)
+    validate_preference_flags(found.object, changes)
+    result = customize(found.object, name, size, changes, cluster=cluster, keep_metadata=keep_metadata)
     validate_result(result)
     if size.is_given:
         warn_of_stale_labels(result)
@@ -228,6 +247,13 @@ def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
         step = f"Use --topology, such as --topology {suggested}, or choose an instance type without a topology."
     name = source.metadata.name
     raise CommandError(f"{name}: {'; '.join(conflict.message for conflict in conflicts)}", next_step=step)
+
+
+def validate_preference_flags(source: Instancetype | Preference, changes: PreferenceChanges) -> None:
+    """Raise if the source cannot have these preferences, with a next step."""
+    if conflicts := check_changes(source, changes):
+        step = "Remove the flags of preferences, or choose a preference."
+        raise CommandError(f"{source.metadata.name}: {conflicts[0].message}", next_step=step)
 
 
 def validate_result(result: Instancetype | Preference) -> None:

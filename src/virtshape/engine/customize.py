@@ -24,6 +24,7 @@ from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.wellknown import LAST_APPLIED
+from virtshape.engine.preferencechanges import NO_CHANGES, PreferenceChanges, apply_changes
 from virtshape.engine.topology import Topology, read_topology
 
 Instancetype = VirtualMachineInstancetype | VirtualMachineClusterInstancetype
@@ -68,6 +69,14 @@ def check_size(source: Instancetype | Preference, size: Size) -> list[FieldError
     return [FieldError("spec.cpu.topology", message)]
 
 
+def check_changes(source: Instancetype | Preference, changes: PreferenceChanges) -> list[FieldError]:
+    """Return the reasons why the source cannot have these preferences."""
+    if isinstance(source, Preference) or changes == NO_CHANGES:
+        return []
+    message = "an instance type has no buses, models, firmware, machine type or clock: only preferences set them"
+    return [FieldError("spec", message)]
+
+
 def find_topology(source: Instancetype) -> Topology | None:
     """Return the exact topology of the instance type, or None."""
     cpu = source.spec.cpu
@@ -84,20 +93,18 @@ def customize(
     source: Instancetype | Preference,
     name: str,
     size: Size = UNCHANGED,
+    changes: PreferenceChanges = NO_CHANGES,
     *,
     cluster: bool = False,
     keep_metadata: bool = False,
 ) -> Instancetype | Preference:
-    """Return a copy with another name and size, namespaced or cluster-wide; check the size first."""
+    """Return a copy with another name, size or preferences, namespaced or cluster-wide; check these first."""
     metadata = _derive_metadata(source.metadata, name, keep_metadata=keep_metadata)
     if isinstance(source, Preference):
         preference = VirtualMachineClusterPreference if cluster else VirtualMachinePreference
-        return preference(
-            api_version=source.api_version,
-            kind=preference.__name__,
-            metadata=metadata,
-            spec=copy.deepcopy(source.spec),
-        )
+        preferred = copy.deepcopy(source.spec)
+        apply_changes(preferred, changes)
+        return preference(api_version=source.api_version, kind=preference.__name__, metadata=metadata, spec=preferred)
     spec = _allow_open_sizes(drop_zero_sizes(copy.deepcopy(source.spec)))
     _apply_size(spec, size)
     instancetype = VirtualMachineClusterInstancetype if cluster else VirtualMachineInstancetype

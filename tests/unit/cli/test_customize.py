@@ -105,6 +105,49 @@ def test_preference_can_be_customized() -> None:
     assert tree["spec"]["devices"]["preferredDiskBus"] == "virtio"
 
 
+@pytest.mark.parametrize("cluster", ["true", "false"])
+def test_preferences_are_changed_by_flags(cluster: str) -> None:
+    source = build_preference(devices={"preferredDiskBus": "virtio", "preferredRng": {}})
+    flags = ("--disk-bus", "scsi", "--cdrom-bus", "sata", "--interface-model", "e1000e", "--firmware", "secure-boot")
+    more = ("--machine-type=q35", "--cpu-topology=cores", "--timezone=Europe/Oslo", "--volume-storage-class=fast")
+    tree = _customize_file(source, arguments=("linux", f"--cluster={cluster}", *flags, *more))
+    assert tree["kind"] == ("VirtualMachineClusterPreference" if cluster == "true" else "VirtualMachinePreference")
+    assert tree["spec"] == {
+        "devices": {
+            "preferredDiskBus": "scsi",
+            "preferredCdromBus": "sata",
+            "preferredInterfaceModel": "e1000e",
+            "preferredRng": {},
+        },
+        "cpu": {"preferredCPUTopology": "cores"},
+        "features": {"preferredSmm": {}},
+        "firmware": {"preferredEfi": {"secureBoot": True}},
+        "machine": {"preferredMachineType": "q35"},
+        "clock": {"preferredClockOffset": {"timezone": "Europe/Oslo"}},
+        "volumes": {"preferredStorageClassName": "fast"},
+    }
+
+
+def test_vm_can_use_a_customized_preference() -> None:
+    preference = call_virtctl("customize", "fedora", "--name", "mine", "--disk-bus", "scsi", "--firmware", "bios").out
+    flags = ("--instancetype", "u1.medium", "--preference", "virtualmachinepreference/mine", "--volume-pvc", "src:root")
+    Path("both.yaml").write_text(f"{preference}---\n{call_virtctl('create', 'vm', *flags).out}")
+    domain = call_virtctl("expand", "-f", "both.yaml").template["domain"]
+    assert domain["devices"]["disks"][0]["disk"] == {"bus": "scsi"}
+    assert domain["firmware"]["bootloader"] == {"bios": {}}
+
+
+def test_preference_flags_of_an_instancetype_are_rejected() -> None:
+    error = _read_error("u1.medium", "--disk-bus", "scsi")
+    assert "u1.medium: an instance type has no buses" in error
+    assert error.endswith("Remove the flags of preferences, or choose a preference.\n")
+
+
+def test_unknown_choice_of_a_preference_is_rejected() -> None:
+    error = _read_error("fedora", "--firmware", "uefi", status=2)
+    assert 'unknown value "uefi"; did you mean "efi"' in error
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [

@@ -21,7 +21,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.volume import Volume
 
 _TARGETS: Final = list_members(Disk, "disk", "cdrom", "lun")
-_BUSES: Final = ("virtio", "sata", "scsi", "usb")
+BUSES: Final = ("virtio", "sata", "scsi", "usb")
 _CACHES: Final = ("none", "writethrough", "writeback")
 _IO_MODES: Final = ("native", "threads", "default")
 _ERROR_POLICIES: Final = ("stop", "ignore", "report", "enospace")
@@ -83,10 +83,10 @@ def _check_disk(disk: Disk, at: str) -> Iterator[FieldError]:
 def _check_bus(disk: Disk, name: str, bus: str, at: str) -> Iterator[FieldError]:
     field = f"{at}.{name}.bus"
     if bus == "ide":
-        yield FieldError(field, f"IDE bus is not supported: use one of {', '.join(_BUSES)}", rule="unsupported-value")
-    elif bus not in _BUSES:
-        reason = f"{at} is set with an unrecognized bus {bus}, must be one of: {', '.join(_BUSES)}"
-        yield FieldError(field, f"{reason}{suggest(bus, _BUSES)}", rule="unsupported-value")
+        yield FieldError(field, f"IDE bus is not supported: use one of {', '.join(BUSES)}", rule="unsupported-value")
+    elif bus not in BUSES:
+        reason = f"{at} is set with an unrecognized bus {bus}, must be one of: {', '.join(BUSES)}"
+        yield FieldError(field, f"{reason}{suggest(bus, BUSES)}", rule="unsupported-value")
     if name == "cdrom" and bus == "virtio":
         message = "Bus type virtio is invalid for CD-ROM device: use sata or scsi"
         yield FieldError(field, message, rule="impossible-combination")

@@ -23,7 +23,7 @@ _GONE_BINDINGS: Final = {
     "passt": "Passt network binding has been discontinued since v1.3: use passtBinding",
 }
 _UNPLUGGABLE: Final = frozenset({"sriov", "passtBinding"})
-_MODELS: Final = ("virtio", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139")
+MODELS: Final = ("virtio", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139")
 _STATES: Final = ("up", "down", "absent")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MAC: Final = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
@@ -37,9 +37,9 @@ def check_interface(interface: Interface, network: Network | None, at: str, inde
     bindings = _BINDINGS.list_values(interface)
     if bindings:
         yield from _check_bindings(interface, bindings, network, f"{at}[{index}]")
-    if interface.model and interface.model not in _MODELS:
+    if interface.model and interface.model not in MODELS:
         reason = f"interface {at}[{index}].name uses model {interface.model} that is not supported"
-        message = f"{reason}: use one of {', '.join(_MODELS)}"
+        message = f"{reason}: use one of {', '.join(MODELS)}"
         yield FieldError(f"{at}[{index}].model", message, NOT_SUPPORTED, rule="unsupported-value")
     if interface.state:
         yield from _check_state(interface, interface.state, bindings, network, f"{at}[{index}].state")

@@ -6,17 +6,14 @@ Prints v1beta1, which every server supports.
 
 import click
 
-from virtshape.api.instancetype.preference import (
-    CPUPreferences,
-    MachinePreferences,
-    VirtualMachinePreferenceSpec,
-    VolumePreferences,
-)
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta1 import VirtualMachineClusterPreference, VirtualMachinePreference
 from virtshape.cli.command import Command, Example
+from virtshape.cli.create.preferenceflags import preference_options
 from virtshape.cli.create.scope import Scope, scope_options
 from virtshape.cli.errors import warn
 from virtshape.cli.output import output_option, print_object
+from virtshape.engine.preferencechanges import PreferenceChanges, apply_changes
 
 TOPOLOGIES = ["sockets", "cores", "threads", "spread", "any"]
 OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in TOPOLOGIES}
@@ -33,6 +30,10 @@ OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in T
             "Namespaced, with a machine type and a storage class",
             "virtctl create preference --namespaced --machine-type q35 --volume-storage-class fast",
         ),
+        Example(
+            "For a Windows guest without virtio drivers",
+            "virtctl create preference --name bare --disk-bus sata --interface-model e1000e --firmware secure-boot",
+        ),
     ],
 )
 @scope_options
@@ -44,6 +45,7 @@ OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in T
 )
 @click.option("--machine-type", help="Preferred machine type, such as q35.")
 @click.option("--volume-storage-class", help="Preferred storage class of volumes without one.")
+@preference_options
 @output_option
 def command(
     *,
@@ -53,16 +55,26 @@ def command(
     cpu_topology: str | None,
     machine_type: str | None,
     volume_storage_class: str | None,
+    disk_bus: str | None,
+    cdrom_bus: str | None,
+    interface_model: str | None,
+    firmware: str | None,
+    timezone: str | None,
     output: str,
 ) -> None:
     """Print a preference: default settings for VMs."""
-    spec = VirtualMachinePreferenceSpec(
-        cpu=CPUPreferences(preferred_cpu_topology=cpu_topology) if cpu_topology is not None else None,
-        machine=MachinePreferences(preferred_machine_type=machine_type or None) if machine_type is not None else None,
-        volumes=VolumePreferences(preferred_storage_class_name=volume_storage_class or None)
-        if volume_storage_class is not None
-        else None,
+    spec = VirtualMachinePreferenceSpec()
+    changes = PreferenceChanges(
+        disk_bus=disk_bus,
+        cdrom_bus=cdrom_bus,
+        interface_model=interface_model,
+        firmware=firmware,
+        machine_type=machine_type,
+        cpu_topology=cpu_topology,
+        timezone=timezone,
+        storage_class=volume_storage_class,
     )
+    apply_changes(spec, changes)
     if cpu_topology in OLDER_TOPOLOGIES:
         warn(f"--cpu-topology {cpu_topology} is deprecated; use {OLDER_TOPOLOGIES[cpu_topology]}")
     scope = Scope(name, namespace, namespaced)

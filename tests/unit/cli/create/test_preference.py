@@ -27,6 +27,11 @@ def test_preference_without_flags_has_an_empty_spec() -> None:
         (["--machine-type="], {"machine": {}}),
         (["--volume-storage-class=fast"], {"volumes": {"preferredStorageClassName": "fast"}}),
         (["--volume-storage-class="], {"volumes": {}}),
+        (["--disk-bus=SATA"], {"devices": {"preferredDiskBus": "sata"}}),
+        (["--cdrom-bus=sata"], {"devices": {"preferredCdromBus": "sata"}}),
+        (["--interface-model=e1000"], {"devices": {"preferredInterfaceModel": "e1000"}}),
+        (["--firmware=efi"], {"firmware": {"preferredEfi": {"secureBoot": False}}}),
+        (["--timezone=UTC"], {"clock": {"preferredClockOffset": {"utc": {}}}}),
     ],
 )
 def test_flag_sets_its_field(arguments: list[str], spec: JsonObject) -> None:
