@@ -1,9 +1,11 @@
 """
 Contract between the controller that creates launcher pods and the launcher in the pod.
 
-Paths in the container, its environment variable, the commands that clients exec, and the termination message.
+Paths in the container, its environment variable, the commands that clients exec, the termination message, and the label
+that Services select.
 """
 
+import hashlib
 from typing import Final
 
 import msgspec
@@ -34,6 +36,7 @@ KERNEL: Final = "kernelBoot"
 """The mount of the kernel boot container image, which is not a volume."""
 CREDENTIALS_SUFFIX: Final = "-access-cred"
 """Suffix of the mount of a secret with access credentials."""
+_MAX_LABEL_LENGTH: Final = 63
 
 
 def find_directory(name: str) -> str:
@@ -44,6 +47,14 @@ def find_directory(name: str) -> str:
 def find_device(name: str) -> str:
     """Return the path of a volume that is a block device."""
     return f"{DEVICES}{name}"
+
+
+def format_vmi_id(name: str) -> str:
+    """Return the value of the label `vmi.kubevirt.io/id`: the instance's name, shortened as KubeVirt does."""
+    if len(name) <= _MAX_LABEL_LENGTH:
+        return name
+    mark = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:8]
+    return f"{name[: _MAX_LABEL_LENGTH - len(mark) - 1]}-{mark}"
 
 
 class TerminationMessage(Struct, omit_defaults=True, frozen=True):

@@ -20,13 +20,16 @@ ENTRIES = {
     "console": Entry("virtshape.cli.guest.console", "Connect to the serial console of a guest."),
     "vnc": Entry("virtshape.cli.guest.vnc", "Open the VNC screen of a guest."),
     "port-forward": Entry("virtshape.cli.guest.portforward", "Forward local ports to a guest."),
+    "expose": Entry("virtshape.cli.expose", "Create a Service for a VM."),
     "ssh": Entry("virtshape.cli.guest.ssh", "Open an SSH connection to a guest.", "ssh"),
     "scp": Entry("virtshape.cli.guest.ssh", "Copy files to or from a guest.", "scp"),
+    "credentials": Entry("virtshape.cli.credentials", "Change the SSH keys and passwords of a VM."),
     "guestosinfo": Entry(
         "virtshape.cli.guest.agent", "Show information about the guest's operating system.", "guestosinfo"
     ),
     "userlist": Entry("virtshape.cli.guest.agent", "List the users logged in to a guest.", "userlist"),
     "fslist": Entry("virtshape.cli.guest.agent", "List the file systems of a guest.", "fslist"),
+    "permitted-devices": Entry("virtshape.cli.permitteddevices", "List the host devices that VMs may use."),
     "image-upload": Entry("virtshape.cli.upload.imageupload", "Upload a disk image to a PVC or DataVolume."),
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),

@@ -1,4 +1,4 @@
-"""Termination messages within the size that Kubernetes keeps."""
+"""Termination messages within the size that Kubernetes keeps, and the label that Services select."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from virtshape.api.launcherpod import (
     MAX_BYTES,
     TerminationMessage,
     format_termination_message,
+    format_vmi_id,
     parse_termination_message,
 )
 
@@ -26,3 +27,16 @@ def test_message_is_parsed_as_far_as_it_fits(message: TerminationMessage, kept: 
 
 def test_other_text_becomes_the_message() -> None:
     assert parse_termination_message("exec format error\n") == TerminationMessage(message="exec format error")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("web", "web"),
+        ("n" * 63, "n" * 63),
+        (f"{'n' * 60}.{'m' * 60}", f"{'n' * 54}-c9380a98"),
+    ],
+    ids=["short", "longest label", "longer than a label"],
+)
+def test_vmi_id_is_a_label_value(name: str, expected: str) -> None:
+    assert format_vmi_id(name) == expected

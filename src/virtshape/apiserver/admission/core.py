@@ -17,6 +17,7 @@ from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 
+SERVICE_WARNING = "this server stores Services but routes no traffic to them: use virtctl port-forward instead"
 _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
@@ -56,7 +57,7 @@ class BasicAdmission:
             causes += check_config_data(route.kind, completed)
             if causes:
                 raise invalid_object_error(route.kind, completed["metadata"]["name"], causes)
-            return completed, []
+            return completed, list_warnings(operation, route.kind)
         if route.kind.kind == "Namespace" and route.name in _PERMANENT:
             message = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
             raise StatusError(403, "Forbidden", message).about("", "namespaces", route.name)
@@ -75,6 +76,13 @@ class BasicAdmission:
             )
             message = f'{route.resource} "{name}" is forbidden: {reason}'
             raise StatusError(403, "Forbidden", message, [cause]).about(route.kind.group, route.kind.plural, name)
+
+
+def list_warnings(operation: str, kind: Kind) -> list[str]:
+    """Return warnings about kinds that this server stores without acting on them."""
+    if (operation, kind.group, kind.kind) == ("CREATE", "", "Service"):
+        return [SERVICE_WARNING]
+    return []
 
 
 def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[FieldError]:

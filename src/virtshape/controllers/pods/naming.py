@@ -8,7 +8,8 @@ import hashlib
 from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.wellknown import CREATED_BY_LABEL, LAST_APPLIED, VM_NAME_LABEL
+from virtshape.api.launcherpod import format_vmi_id
+from virtshape.api.wellknown import CREATED_BY_LABEL, LAST_APPLIED, VM_NAME_LABEL, VMI_ID_LABEL
 
 COMPONENT_LABEL: Final = "kubevirt.io"
 LAUNCHER: Final = "virt-launcher"
@@ -47,8 +48,10 @@ def shorten_label(value: str) -> str:
 def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[str, str]:
     """Return the labels of the instance's pod: those of the instance, and KubeVirt's."""
     metadata = vmi.metadata
+    selected = {VMI_ID_LABEL: format_vmi_id(metadata.name or "")} if component == LAUNCHER else {}
     return {
         **(metadata.labels or {}),
+        **selected,
         COMPONENT_LABEL: component,
         CREATED_BY_LABEL: metadata.uid or "",
         VM_NAME_LABEL: shorten_label(metadata.name or ""),

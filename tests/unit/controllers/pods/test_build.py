@@ -33,7 +33,12 @@ def test_pod_of_a_small_guest() -> None:
         "metadata": {
             "name": "virt-launcher-vm1-4cd9b7672d",
             "namespace": "default",
-            "labels": {"kubevirt.io": "virt-launcher", "kubevirt.io/created-by": "i1", "vm.kubevirt.io/name": "vm1"},
+            "labels": {
+                "vmi.kubevirt.io/id": "vm1",
+                "kubevirt.io": "virt-launcher",
+                "kubevirt.io/created-by": "i1",
+                "vm.kubevirt.io/name": "vm1",
+            },
             "annotations": {"kubevirt.io/domain": "vm1", "kubectl.kubernetes.io/default-container": "compute"},
             "ownerReferences": [
                 {
@@ -188,6 +193,7 @@ def test_first_consumer_pod_has_the_claims_and_constraints_of_the_guest() -> Non
     )
     tree = to_tree(build_first_consumer(vmi, None, "i", ["d"]))
     assert tree["metadata"]["labels"]["kubevirt.io"] == "virt-provision"
+    assert "vmi.kubevirt.io/id" not in tree["metadata"]["labels"], "a Service does not select it"
     assert tree["spec"]["volumes"] == [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]
     assert tree["spec"]["containers"][0]["volumeDevices"] == [{"name": "d", "devicePath": "/dev/virtshape-d"}]
     assert tree["spec"]["nodeSelector"] == {"kubernetes.io/arch": "amd64", "disk": "ssd"}

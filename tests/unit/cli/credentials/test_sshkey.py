@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+from tests.support.commands import call_virtctl
+
+from virtshape.cli.credentials.sshkey import is_same_key, read_keys, without_keys
+
+KEY = "ssh-ed25519 AAAA"
+OTHER = "ssh-rsa BBBB jdoe@example"
+
+
+def test_keys_of_a_file_are_read_without_comments(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"# of jdoe\n\n  {KEY}  \n{OTHER}\n")
+    assert read_keys(str(tmp_path / "keys"), None) == [KEY, OTHER]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_same"),
+    [(KEY, True), (f"{KEY} jdoe@example", True), (f"{KEY}B", False), (OTHER, False), ("", False)],
+    ids=["equal", "other comment", "longer key", "other key", "empty line"],
+)
+def test_comment_of_a_key_does_not_matter(line: str, is_same: bool) -> None:
+    assert is_same_key(line, KEY) == is_same
+
+
+def test_only_values_with_the_key_change() -> None:
+    values = {"a": f"{KEY} x\n{OTHER}\n", "b": f"{KEY}\n", "c": OTHER}
+    assert without_keys(values, [KEY]) == {"a": OTHER, "b": None}
+
+
+ERRORS = {
+    "no key": ([], "exactly one of --file and --value is required"),
+    "both": (["--value", KEY, "--file", "key.pub"], "exactly one of --file and --value is required"),
+    "no public key": (["--value", "AAAA"], "invalid SSH public key"),
+    "private key": (["--value", "-----BEGIN OPENSSH PRIVATE KEY-----"], "the key is a private key"),
+    "create and update": (["--value", KEY, "--create-secret", "--update-secret"], "are mutually exclusive"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
+def test_invalid_key_is_refused_without_a_server(arguments: list[str], message: str) -> None:
+    refused = call_virtctl("credentials", "add-ssh-key", "web", "--user", "jdoe", *arguments)
+    assert (refused.status, message in refused.err) == (2, True), refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--password", "a", "--password-file", "b"], ["--password", ""]], ids=["none", "both", "empty"]
+)
+def test_password_is_required(arguments: list[str]) -> None:
+    refused = call_virtctl("credentials", "set-password", "web", "--user", "jdoe", *arguments)
+    assert (refused.status, "password" in refused.err) == (2, True), refused.err
