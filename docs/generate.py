@@ -25,8 +25,9 @@ The command for users of VMs, with KubeVirt's names, flags and messages. It work
 a cluster and with a KubeVirt cluster. `kubectl virt ...` is the same command as a kubectl plugin. For completion run
 `source <(virtctl completion bash)`, or kubectl's `source <(kubectl completion bash)`.
 
-Exit status: 0 success, 1 rejected or failed, 2 invalid command line, 130 interrupted. Errors go to standard error, with
-what to do next; results go to standard output. This page is generated from the help of the commands.
+Exit status: 0 success, 1 rejected or failed, 2 invalid command line, 3 command not available, 130 interrupted. Errors
+go to standard error, with what to do next; results go to standard output. This page is generated from the help of the
+commands.
 """
 KINDS = (
     ("kubevirt.io/v1", "VirtualMachine"),

@@ -1,7 +1,7 @@
 """
 Errors of commands: a message, its causes, a next step and an exit status.
 
-    0 success    1 failure    2 invalid command line    130 interrupted with Ctrl-C
+    0 success    1 failure    2 invalid command line    3 not available    130 interrupted with Ctrl-C
 
 Only bugs print a traceback.
 """
@@ -13,6 +13,7 @@ import click
 
 FAILURE = 1
 USAGE_ERROR = 2
+UNAVAILABLE = 3
 INTERRUPTED = 130
 
 

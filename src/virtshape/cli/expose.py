@@ -183,7 +183,7 @@ def build_service(namespace: str, kind: str, tree: "JsonObject", flags: ServiceF
         api_version="v1",
         kind="Service",
         metadata=ObjectMeta(name=flags.name, namespace=namespace),
-        spec=_build_spec(find_selector(kind, tree), list_ports(kind, tree, flags), flags),
+        spec=_build_spec(get_selector(kind, tree), get_ports(kind, tree, flags), flags),
     )
 
 
@@ -202,7 +202,7 @@ def _build_spec(selector: dict[str, str], ports: "list[ServicePort]", flags: Ser
     )
 
 
-def find_selector(kind: str, tree: "JsonObject") -> dict[str, str]:
+def get_selector(kind: str, tree: "JsonObject") -> dict[str, str]:
     """Return the labels of the launcher pods, as in KubeVirt."""
     from virtshape.api.launcherpod import format_vmi_id
     from virtshape.api.wellknown import VMI_ID_LABEL
@@ -218,7 +218,7 @@ def find_selector(kind: str, tree: "JsonObject") -> dict[str, str]:
     return labels
 
 
-def list_ports(kind: str, tree: "JsonObject", flags: ServiceFlags) -> "list[ServicePort]":
+def get_ports(kind: str, tree: "JsonObject", flags: ServiceFlags) -> "list[ServicePort]":
     """Return the port of the flags, or all ports of the interface on the pod network."""
     from virtshape.api.core.service import ServicePort
 

@@ -17,11 +17,12 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
 class Entry(NamedTuple):
-    """A command: its module, its summary in the group's help, and its name in the module."""
+    """A command: its module, its summary in the group's help, its name in the module, and its section of the help."""
 
     module: str
     help: str
     attribute: str = "command"
+    section: str = "Commands"
 
 
 class LazyGroup(click.Group):
@@ -63,9 +64,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in self.entries.items()])
+        """Write the lists of commands, one for each section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, entry in self.entries.items():
+            sections.setdefault(entry.section, []).append((name, entry.help))
+        for section, rows in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""

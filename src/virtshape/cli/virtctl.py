@@ -7,6 +7,13 @@ from virtshape.cli.connection import declare_flags
 from virtshape.cli.errors import run
 from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
+UNAVAILABLE = "KubeVirt's commands that are not available (each says what it needs, exit status 3)"
+
+
+def _unavailable(purpose: str, attribute: str) -> Entry:
+    return Entry("virtshape.cli.unavailable", purpose, attribute, UNAVAILABLE)
+
+
 ENTRIES = {
     "start": Entry("virtshape.cli.vm", "Start a VM.", "start"),
     "stop": Entry("virtshape.cli.vm", "Stop a VM.", "stop"),
@@ -40,6 +47,15 @@ ENTRIES = {
     "completion": Entry("virtshape.cli.completion", "Print the shell completion script."),
     "options": Entry("virtshape.cli.options", "List the global flags."),
     "version": Entry("virtshape.cli.serverversion", "Print the client and server version."),
+    "migrate": _unavailable("Live-migrate a VM.", "migrate"),
+    "migrate-cancel": _unavailable("Cancel a live migration.", "migrate_cancel"),
+    "evacuate-cancel": _unavailable("Cancel the evacuation of a VM.", "evacuate_cancel"),
+    "vmexport": _unavailable("Download the volumes of a VM.", "vmexport"),
+    "memory-dump": _unavailable("Write the memory of a guest to a PVC.", "memory_dump"),
+    "guestfs": _unavailable("Open a shell with libguestfs on a PVC.", "guestfs"),
+    "template": _unavailable("Process VirtualMachineTemplates.", "template"),
+    "objectgraph": _unavailable("Show the objects that a VM depends on.", "objectgraph"),
+    "usbredir": _unavailable("Redirect a USB device to a guest.", "usbredir"),
 }
 
 
@@ -59,7 +75,7 @@ def virtctl() -> None:
 
     `virtctl` is also available as the kubectl plugin `kubectl virt`. `virtctl options` lists the global flags.
 
-    Exit status: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
+    Exit status: 0 success, 1 failure, 2 invalid command line, 3 command not available, 130 interrupted.
     """
 
 

@@ -35,7 +35,7 @@ def _print_help_of_virtshape() -> str:
 @pytest.mark.parametrize(
     ("line", "answers"),
     [
-        pytest.param("virtctl cr", ["create"], id="command"),
+        pytest.param("virtctl crea", ["create"], id="command"),
         pytest.param("virtctl create p", ["preference"], id="nested command"),
         pytest.param("virtctl create vm --volume-s", ["--volume-sysprep"], id="flag"),
         pytest.param(
@@ -46,6 +46,12 @@ def _print_help_of_virtshape() -> str:
         pytest.param("virtctl create vm --run-strategy=ma", ["Manual"], id="value after ="),
         pytest.param("virtctl create instancetype --iothreadspolicy s", ["shared"], id="partial value"),
         pytest.param("virtctl completion ", ["bash", "zsh", "fish"], id="argument"),
+        pytest.param("virtctl mi", [], id="commands that are not available"),
+        pytest.param("virtctl expose ", ["vm", "vmi", "vmirs"], id="kinds to expose"),
+        pytest.param("virtctl expose vm web --type L", ["LoadBalancer"], id="types of Services"),
+        pytest.param("virtctl credentials a", ["add-ssh-key"], id="command of credentials"),
+        pytest.param("virtctl customize fedora --firmware ", ["bios", "efi", "secure-boot"], id="firmware"),
+        pytest.param("virtctl customize u1.medium --vcpus ", ["open"], id="open size"),
         pytest.param("virtshape do", ["down", "doctor"], id="command of virtshape"),
         pytest.param("virtshape down --g", ["--guests"], id="flag of virtshape"),
         pytest.param("virtshape doctor --output ", ["table", "json", "yaml"], id="values of virtshape"),
