@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,8 @@ import pytest
 import yaml
 from tests.support.demo import PROMPT
 from tests.support.demoguests import CORE, Guests, build_guest, eventually
-from tests.support.kubectl import KubectlResult
-from tests.support.kubevirt import find_program
-from tests.support.terminals import Terminal
+from tests.support.kubevirt import Virtctl
+from tests.support.sshguest import create_ssh_guest
 from tests.support.upprocess import call_virtshape
 
 from virtshape.api.model import JsonObject
@@ -27,34 +25,6 @@ TIMEOUT = 120.0
 MIB = 1 << 20
 MAX_ERROR_BODY_BYTES = 1024
 """Length of the part of a failed WebSocket handshake that the client reads."""
-
-
-class Virtctl:
-    """KubeVirt's virtctl with a kubeconfig."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        self.path = find_program("virtctl")
-        self.environment = {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig), "PATH": os.environ["PATH"]}
-
-    def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
-        result = subprocess.run(
-            [self.path, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment,
-            timeout=TIMEOUT,
-        )
-        return KubectlResult(result.returncode, result.stdout, result.stderr)
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [self.path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment
-        )
-
-    def open(self, *arguments: str) -> Terminal:
-        return Terminal([self.path, *arguments], self.environment)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +58,29 @@ REFUSALS: dict[str, tuple[list[str], str]] = {
     "file systems without a guest agent": (["fslist", NAME], "VMI does not have guest agent connected"),
     "guest information without a guest agent": (["guestosinfo", NAME], "the server reported a conflict"),
 }
+
+
+NOT_FOUND = "the server could not find the requested resource"
+UNAVAILABLE = {
+    "migration": ["migrate", NAME],
+    "migrations": ["migrate-cancel", NAME],
+    "evacuation of a VM": ["evacuate-cancel", "vm", NAME],
+    "evacuation of an instance": ["evacuate-cancel", "vmi", NAME],
+    "export": ["vmexport", "create", "export", f"--vm={NAME}"],
+    "memory dump": ["memory-dump", "get", NAME, "--claim-name=dump"],
+    "removal of a memory dump": ["memory-dump", "remove", NAME],
+    "libguestfs": ["guestfs", "claim"],
+    "template": ["template", "process", "--name", NAME],
+    "object graph": ["objectgraph", NAME],
+    "USB redirection": ["usbredir", NAME, "--no-launch"],
+}
+
+
+@pytest.mark.parametrize("arguments", UNAVAILABLE.values(), ids=UNAVAILABLE)
+@pytest.mark.usefixtures("guest_name")
+def test_commands_without_support_report_that_the_resource_is_missing(virtctl: Virtctl, arguments: list[str]) -> None:
+    result = virtctl(*arguments)
+    assert (result.status, NOT_FOUND in result.err) == (1, True), result.err
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSALS.values(), ids=REFUSALS)
@@ -263,6 +256,19 @@ def test_log_verbosity_is_changed_and_shown(virtctl: Virtctl) -> None:
 
 def test_permitted_devices_are_listed(virtctl: Virtctl) -> None:
     assert "Permitted Devices" in virtctl("permitted-devices", "-n", "kubevirt").out
+
+
+def test_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
+    key = create_ssh_guest(guests, "go-served", tmp_path)
+    options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
+    result = virtctl("ssh", "root@vmi/go-served", *options, "-c", "cat /proc/sys/kernel/ostype")
+    assert (result.status, result.out) == (0, "Linux\n"), result.err
+    (tmp_path / "letter").write_text("dear guest\n")
+    sent = virtctl("scp", *options, "-t", "-O", tmp_path / "letter", "root@vm/go-served:/root/letter")
+    assert sent.status == 0, sent.err
+    fetched = virtctl("scp", *options, "-t", "-O", "root@vmi/go-served:/root/letter", tmp_path / "back")
+    assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
+    guests.delete("go-served")
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])

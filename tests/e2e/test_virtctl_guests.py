@@ -17,12 +17,11 @@ import pytest
 from tests.support.demo import PROMPT
 from tests.support.demoguests import Guests, build_guest, eventually
 from tests.support.kubectl import KubectlResult
-from tests.support.sshd import START, build_sshd
+from tests.support.sshguest import create_ssh_guest
 from tests.support.terminals import Terminal
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
-from virtshape.launcher.images.errors import ImageError
 
 VIRTCTL = Path(sys.executable).parent / "virtctl"
 TIMEOUT = 120.0
@@ -274,23 +273,7 @@ def test_vm_boots_from_an_uploaded_image(guests: Guests, virtctl: Virtctl, qcow2
 
 
 def test_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-    try:
-        archive = build_sshd(tmp_path / "sshd", key.with_suffix(".pub").read_text())
-    except ImageError as error:
-        pytest.skip(str(error))
-        raise
-    assert virtctl("image-upload", "pvc", "sshd", "--size", "16Mi", "--image-path", archive).status == 0
-    volumes = [
-        {"name": "sshd", "persistentVolumeClaim": {"claimName": "sshd"}},
-        {"name": "seed", "cloudInitNoCloud": {"userData": START}},
-    ]
-    disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "sshd", "seed")]
-    domain = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
-    guests.create(build_guest("served", domain=domain, volumes=volumes))
-    guests.wait_for_text("served", "eth0 has")
-    guests.wait_for_text("served", "the ssh server runs")
+    key = create_ssh_guest(guests, "served", tmp_path)
     options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
     result = virtctl("ssh", "root@vmi/served", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
     assert (result.status, result.out) == (7, "Linux\n"), result.err
