@@ -1,8 +1,8 @@
 # The image of the webhook, the controller and the aggregated API. From the root of the repository:
 #     docker build --file deploy/control.Dockerfile --tag virtshape:0.1.0 .
-# To pin the base image by digest: --build-arg BASE=python@sha256:...
+# To use another base image: --build-arg BASE=python:TAG@sha256:...
 
-ARG BASE=python:3.11.13-slim-bookworm
+ARG BASE=python:3.11.15-slim-bookworm@sha256:d29f48a31a8b408ed19272ca1e7b10ebae13b240a27e862d3d4217c528e2e0c3
 
 FROM ${BASE} AS build
 WORKDIR /build

@@ -1,9 +1,9 @@
 # The image that guests run in: QEMU, libvirt and the launcher. From the root of the repository:
 #     docker build --file deploy/launcher.Dockerfile --tag virtshape-launcher:0.1.0 .
 # Both stages are of one Debian, since libvirt's binding is built against the libvirt that it will load.
-# To pin the base image by digest: --build-arg BASE=debian@sha256:...
+# To use another base image: --build-arg BASE=debian:TAG@sha256:...
 
-ARG BASE=debian:12.11-slim
+ARG BASE=debian:bookworm-20260713-slim@sha256:7b140f374b289a7c2befc338f42ebe6441b7ea838a042bbd5acbfca6ec875818
 
 FROM ${BASE} AS build
 # Debian's packages are not pinned: a stable release changes them only to fix something.
