@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tests.e2e.tenants import Tenant, read_message
 from tests.e2e.uploads import build_volume
+from tests.support.containers import build_layer, build_layout, write_tree
 from tests.support.upprocess import System, wait_until
 from tests.support.webserver import Request, Response, serve, serve_file
 
@@ -152,3 +154,24 @@ def test_import_stops_at_the_disk_reserve_and_objects_can_still_be_written(
     configured = {"metadata": {"name": "still-writable"}}
     assert dev.request("POST", "/api/v1/namespaces/dev/configmaps", configured)[0] == 201
     wait_until(lambda: not list((system.directory / "uploads").glob("*")), "something is left")
+
+
+def test_unused_images_are_removed_from_the_cache(dev: Tenant, system: System, configure: Any, tmp_path: Path) -> None:
+    names = ("first", "second")
+    images = {
+        name: str(
+            write_tree(tmp_path / name, build_layout({"": [build_layer({"disk/disk.img": name.encode() * MIB})]}))
+        )
+        for name in names
+    }
+    configure(images=images, storage={"imageCacheSize": "8Mi"})
+    cached = system.directory / "images" / "disks"
+    found: list[set[Path]] = []
+    for name in names:
+        dev.create(import_from(f"cached-{name}", {"registry": {"url": f"docker://{name}"}}))
+        dev.wait_for_phase(f"cached-{name}", "Succeeded")
+        found.append(set(cached.iterdir()))
+        for home in found[-1]:
+            os.utime(home, (0, 0))  # as if it had not been used for a long time
+    assert len(found[0]) == len(found[1]) == 1
+    assert not found[0] & found[1]

@@ -52,6 +52,9 @@ class StorageLimits(Model):
     """Free space to reserve for the database; 1Gi by default."""
     max_image_size: Quantity | None = None
     """Maximum size of a disk, download or container image whose size is not specified; 100Gi by default."""
+    image_cache_size: Quantity | None = None
+    """Size of the cache of container images above which unused ones are removed; 20Gi by default,
+    or a quarter of a smaller file system."""
 
 
 class Guests(Model):

@@ -31,7 +31,7 @@ images:
 registries: {enabled: false, plain: ["registry.lan:5000"]}
 hostDisks: {roots: [/srv/disks, disks]}
 imports: {allowedNetworks: [127.0.0.0/8, "fd00::/8", 10.1.2.3]}
-storage: {reserve: 2Gi, maxImageSize: 10Gi}
+storage: {reserve: 2Gi, maxImageSize: 10Gi, imageCacheSize: 5Gi}
 networks: {pod: br0}
 """
     (tmp_path / "config.yaml").write_text(text)
@@ -40,7 +40,9 @@ networks: {pod: br0}
         registries=Registries(enabled=False, plain=["registry.lan:5000"]),
         host_disks=HostDisks(roots=["/srv/disks", str(tmp_path / "disks")]),
         imports=Imports(allowed_networks=["127.0.0.0/8", "fd00::/8", "10.1.2.3"]),
-        storage=StorageLimits(reserve=Quantity("2Gi"), max_image_size=Quantity("10Gi")),
+        storage=StorageLimits(
+            reserve=Quantity("2Gi"), max_image_size=Quantity("10Gi"), image_cache_size=Quantity("5Gi")
+        ),
         networks={"pod": "br0"},
     )
 

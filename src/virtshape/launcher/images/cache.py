@@ -1,7 +1,8 @@
 """
 Cache of files from container images, by image digest. Cached files are never changed.
 
-Also stores the digest that each reference resolved to. Concurrent fetches of the same image wait for each other.
+Also stores the digest that each reference resolved to. Concurrent fetches of the same image wait for each other. The
+modification time of an image's directory is the time of its last use.
 """
 
 import fcntl
@@ -10,10 +11,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +25,17 @@ from virtshape.launcher.images.progress import Progress
 
 KEPT_SECONDS: Final = 3600.0
 """How long an incomplete layer download is kept, so that it can be resumed."""
+RECENT_SECONDS: Final = 600.0
+"""How long an image is kept after each use: its guest or copy may not have been started yet."""
+MAX_NAMES: Final = 1000
+"""References whose digests are kept when images are pruned."""
+_BLOCK: Final = 4096
+
+
+class _Image(NamedTuple):
+    home: Path
+    used: float
+    size: int
 
 
 class ContainerDisk(Struct, frozen=True):
@@ -78,6 +90,7 @@ class Cache:
     def find_disk(self, digest: str, path: str) -> ContainerDisk | None:
         """Return the cached disk for a path in an image, or None."""
         try:
+            os.utime(self._home(digest))
             text = self._describe(digest, path).read_bytes()
         except FileNotFoundError:
             return None
@@ -94,6 +107,8 @@ class Cache:
 
     def find_files(self, digest: str, paths: Iterable[str]) -> Path | None:
         """Return the directory with these files of an image, or None."""
+        with suppress(FileNotFoundError):
+            os.utime(self._home(digest))
         home = self._home(digest) / _shorten("\n".join(sorted(paths)))
         return home if home.exists() else None
 
@@ -110,19 +125,16 @@ class Cache:
 
     def locate_layer(self, digest: str) -> Path:
         """Return the path to download a layer to."""
-        return self._directory / "layers" / digest.replace(":", "-")
+        return self._directory / "layers" / _name_file(digest)
 
     @contextmanager
     def lock(self, digest: str, progress: Progress) -> Iterator[Path]:
         """Lock an image against other fetches and yield a temporary directory."""
-        locks = self._directory / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(locks / digest.replace(":", "-"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        while (descriptor := self._try_lock(_name_file(digest))) is None:
+            progress(0, None)
+            time.sleep(0.1)
         try:
-            while not _is_locked(descriptor):
-                progress(0, None)
-                time.sleep(0.1)
-            prefix = f".work-{digest.replace(':', '-')}-"
+            prefix = f".work-{_name_file(digest)}-"
             for leftover in self._directory.glob(f"{prefix}*"):  # left by a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
             self._remove_stale_layers()
@@ -130,6 +142,71 @@ class Cache:
                 yield Path(scratch)
         finally:
             os.close(descriptor)
+
+    def prune(self, limit: int, list_paths_in_use: Callable[[], Iterable[str]]) -> None:
+        """
+        Remove the least recently used images until the others take at most `limit` bytes.
+
+        Images of paths in use, images used in the last ten minutes and images that are being fetched are kept.
+        """
+        images = sorted(_list_images(self._directory / "disks"), key=lambda image: image.used)
+        known = {image.home.name for image in images}
+        excess = sum(image.size for image in images) - limit
+        if excess > 0:
+            in_use = {part for path in list_paths_in_use() for part in Path(path).parts}
+            before = time.time() - RECENT_SECONDS
+            for image in images:
+                is_unused = image.used < before and image.home.name not in in_use
+                if is_unused and excess > 0 and self._remove(image):
+                    excess -= image.size
+        for leftover in self._directory.glob(".work-*"):  # left by a process that was killed
+            with self._lock_for_removal(leftover.name.removeprefix(".work-").rpartition("-")[0]) as is_locked:
+                if is_locked:
+                    shutil.rmtree(leftover, ignore_errors=True)
+        for lock in _list_by_age(self._directory / "locks"):
+            if lock.name not in known:  # a fetch that failed
+                with self._lock_for_removal(lock.name):
+                    pass
+        for note in _list_by_age(self._directory / "names")[:-MAX_NAMES]:
+            note.unlink(missing_ok=True)
+
+    def _remove(self, image: _Image) -> bool:
+        """Remove an image unless it was used or locked meanwhile; return True if it was removed."""
+        with self._lock_for_removal(image.home.name) as is_locked:
+            if not is_locked or not image.home.exists():
+                return False
+            removed = self._directory / f".work-{image.home.name}-removed"
+            image.home.rename(removed)
+            if removed.stat().st_mtime > image.used:
+                removed.rename(image.home)
+                return False
+            shutil.rmtree(removed, ignore_errors=True)
+            return True
+
+    @contextmanager
+    def _lock_for_removal(self, name: str) -> Iterator[bool]:
+        """Lock an image and remove the lock file at the end; yield False if another fetch has the lock."""
+        descriptor = self._try_lock(name)
+        if descriptor is None:
+            yield False
+            return
+        try:
+            yield True
+            (self._directory / "locks" / name).unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+    def _try_lock(self, name: str) -> int | None:
+        """Return a descriptor that holds the lock of an image, or None if there is another one."""
+        path = self._directory / "locks" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with suppress(BlockingIOError, FileNotFoundError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.stat().st_ino == os.fstat(descriptor).st_ino:  # pruning removes lock files
+                return descriptor
+        os.close(descriptor)
+        return None
 
     def _remove_stale_layers(self) -> None:
         """Remove incomplete layer downloads that were abandoned."""
@@ -143,7 +220,7 @@ class Cache:
         return self._directory / "names" / f"{_shorten(name)}.json"
 
     def _home(self, digest: str) -> Path:
-        return self._directory / "disks" / digest.replace(":", "-")
+        return self._directory / "disks" / _name_file(digest)
 
     def _describe(self, digest: str, path: str) -> Path:
         return self._home(digest) / f"{_shorten(path) if path else 'only'}.json"
@@ -157,12 +234,26 @@ def _move(file: Path, target: Path) -> None:
     sync(target.parent)
 
 
-def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _list_images(disks: Path) -> Iterator[_Image]:
+    """Yield the cached images with their size on disk; skip those that are removed meanwhile."""
+    for home in disks.iterdir() if disks.exists() else ():
+        with suppress(FileNotFoundError):
+            used = home.stat().st_mtime
+            sizes = (max(path.lstat().st_blocks * 512, _BLOCK) for path in (home, *home.rglob("*")))
+            yield _Image(home, used, sum(sizes))
+
+
+def _list_by_age(directory: Path) -> list[Path]:
+    """Return the files of a directory, oldest first."""
+    found = []
+    for path in directory.iterdir() if directory.exists() else ():
+        with suppress(FileNotFoundError):
+            found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found)]
+
+
+def _name_file(digest: str) -> str:
+    return digest.replace(":", "-")
 
 
 def _shorten(text: str) -> str:

@@ -5,7 +5,7 @@ A reference may be mapped to a local file or bundle; registries are used only if
 bundles are inspected and then cached by digest.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -133,6 +133,10 @@ class ContainerImages:
             if missing:
                 raise RefusedImageError(f"the container image has no file {', '.join(sorted(missing))}")
             return self._cache.keep_files(content.digest, found, scratch)
+
+    def prune(self, limit: int, list_paths_in_use: Callable[[], Iterable[str]]) -> None:
+        """Remove images that are not in use, least recently used first, until the cache has at most `limit` bytes."""
+        self._cache.prune(limit, list_paths_in_use)
 
     def _take_disk(
         self, content: ImageContent, open_layer: OpenLayer, path: str, limit: int | None, progress: Progress

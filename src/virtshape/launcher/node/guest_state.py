@@ -7,10 +7,12 @@ The guest can write to the directory, so its files are untrusted.
 import contextlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from virtshape.api.codec import decode
@@ -42,6 +44,17 @@ def find_launch_request(layout: Layout) -> LaunchRequest | None:
         return decode(_read(layout.launch_request), LaunchRequest)
     except (OSError, DecodeError):
         return None
+
+
+class _Mounts(Struct):
+    mounts: dict[str, str] = {}
+
+
+def list_mounted_paths(guests: Path) -> Iterator[str]:
+    """Yield the paths that the volumes of all guests below a directory use; raise if a launch request is invalid."""
+    for request in guests.glob("*/guest.json"):
+        with contextlib.suppress(FileNotFoundError):  # the guest was removed
+            yield from msgspec.json.decode(_read(request), type=_Mounts).mounts.values()
 
 
 def mark_lost(report: Report, layout: Layout) -> Report:

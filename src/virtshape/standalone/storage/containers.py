@@ -4,13 +4,15 @@ Disk images in container images: pulled in the background, with backoff after fa
 The demo guest is a built-in image: built from Debian packages on first use and never pulled.
 """
 
+import hashlib
+import logging
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
 from virtshape.controllers.storage.datavolumestatus import retry_delay
 from virtshape.controllers.storage.files import NotReadyError
@@ -20,6 +22,7 @@ from virtshape.launcher.images.demo.build import Flavour, ensure_demo_image, get
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.reference import parse_reference
+from virtshape.launcher.node.guest_state import list_mounted_paths
 from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
 from virtshape.standalone.storage.diskspace import read_disk_space
 from virtshape.standalone.storage.jobs import Jobs
@@ -27,12 +30,17 @@ from virtshape.standalone.storage.layout import Layout
 from virtshape.standalone.storage.registrycredentials import get_registry_credentials
 from virtshape.supervise.supervisor import Supervisor
 
+_log = logging.getLogger(__name__)
 _DEMO_IMAGES: Final[dict[str, Flavour]] = {"virtshape.local/demo": "cloud", "virtshape.local/demo-full": "full"}
 """`demo` has virtio drivers and starts fastest; `demo-full` also has drivers for emulated hardware."""
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
 CACHE_SECONDS: Final = 10.0
 """How long a found image is used without another check."""
+ABANDONED_SECONDS: Final = 900.0
+"""How long a failed pull is remembered after the last instance asked for it; longer than the longest delay."""
+MAX_PULL_SECRET_BYTES: Final = 64 << 10
+"""Maximum size of a pull secret."""
 
 
 def open_images(layout: Layout) -> ContainerImages:
@@ -50,6 +58,15 @@ def open_images(layout: Layout) -> ContainerImages:
         networks=list_allowed_networks(configuration),
         limit=read_disk_space(layout.directory).largest,
     )
+
+
+def prune_images(layout: Layout) -> None:
+    """Remove images that no guest uses, least recently used first, while the cache is larger than configured."""
+    limit = read_disk_space(layout.directory).image_cache
+    try:
+        open_images(layout).prune(limit, lambda: list_mounted_paths(layout.directory / "guests"))
+    except (OSError, MsgspecError) as error:
+        _log.warning("removing unused container images failed: %s; retrying after the next pull", error)
 
 
 class _Failure(Struct):
@@ -74,19 +91,27 @@ class FetchedDisks:
         self._layout = Layout(directory)
         self._clock = clock
         self._jobs = Jobs(supervisor)
-        self._paths: dict[ContainerDisk, str] = {}
-        self._found: dict[ContainerDisk, _Found] = {}
-        self._failures: dict[ContainerDisk, _Failure] = {}
+        self._paths: dict[str, str] = {}
+        self._found: dict[str, _Found] = {}
+        self._failures: dict[str, _Failure] = {}
+        self._asked: dict[str, float] = {}
 
     async def get(self, wanted: ContainerDisk) -> str:
         """Return the path of the image; raise NotReadyError while it is being pulled or after a failure."""
-        known = self._recall(wanted)
+        if len(wanted.logins) > MAX_PULL_SECRET_BYTES:
+            raise NotReadyError(
+                "ErrImagePull",
+                f"the pull secret is {len(wanted.logins)} bytes: at most {MAX_PULL_SECRET_BYTES} are used",
+            )
+        key = _key(wanted)
+        known = self._recall(key)
         if known is not None:
             return known
-        failure = self._failures.get(wanted)
+        await self._forget_abandoned()
+        self._asked[key] = self._clock()
+        failure = self._failures.get(key)
         if failure is not None and failure.until > self._clock():
             raise NotReadyError("ImagePullBackOff", failure.message)
-        key = repr(wanted)
         job = self._jobs.find(key, "fetch", 0)
         if job is not None:
             work = job.work
@@ -95,23 +120,33 @@ class FetchedDisks:
             work = await self._jobs.begin(key, "fetch", 0, fetch, _ignore, title=wanted.image)
         if work.state == "done":
             await self._jobs.end(key)
-            self._failures.pop(wanted, None)
-            self._found[wanted] = _Found(self._paths.pop(wanted), self._clock() + CACHE_SECONDS)
-            return self._found[wanted].path
+            self._failures.pop(key, None)
+            self._found[key] = _Found(self._paths[key], self._clock() + CACHE_SECONDS)
+            return self._found[key].path
         if work.state == "failed":
             await self._jobs.end(key)
             count = failure.count + 1 if failure is not None else 1
             message = f"pulling image {wanted.image} failed: {work.message}"
-            self._failures[wanted] = _Failure(count, message, self._clock() + retry_delay(count))
+            self._failures[key] = _Failure(count, message, self._clock() + retry_delay(count))
             raise NotReadyError("ErrImagePull", message)
         shown = f", {work.progress:.0f}%" if work.progress is not None else ""
         raise NotReadyError(PULLING, f"pulling image {wanted.image}{shown}")
 
-    def _recall(self, wanted: ContainerDisk) -> str | None:
+    async def _forget_abandoned(self) -> None:
+        """Forget failures and finished pulls of images that no instance has asked for in a while."""
+        before = self._clock() - ABANDONED_SECONDS
+        for key in [key for key, asked in self._asked.items() if asked < before]:
+            job = self._jobs.find(key, "fetch", 0)
+            if job is None or job.work.state in ("done", "failed"):
+                await self._jobs.end(key)
+                for known in (self._asked, self._failures, self._paths):
+                    known.pop(key, None)
+
+    def _recall(self, key: str) -> str | None:
         """Return the path if the image was found recently: an instance that waits asks repeatedly."""
         now = self._clock()
-        self._found = {key: one for key, one in self._found.items() if one.until > now}
-        found = self._found.get(wanted)
+        self._found = {name: one for name, one in self._found.items() if one.until > now}
+        found = self._found.get(key)
         if found is None or not Path(found.path).exists():
             return None
         found.until = now + CACHE_SECONDS
@@ -121,18 +156,26 @@ class FetchedDisks:
         policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
         progress = read_disk_space(self._layout.directory).guard(progress)
         ensure_demo(wanted.image, self._layout, progress)
+        try:
+            self._paths[_key(wanted)], size = self._fetch_image(wanted, policy, progress)
+        finally:
+            prune_images(self._layout)
+        return size
+
+    def _fetch_image(self, wanted: ContainerDisk, policy: Policy | None, progress: Progress) -> tuple[str, int]:
         images, access = open_images(self._layout), get_registry_credentials(wanted.logins, wanted.image)
         if wanted.files:
-            directory = images.fetch_files(wanted.image, wanted.files, access=access, progress=progress)
-            self._paths[wanted] = str(directory)
-            return 0
+            return str(images.fetch_files(wanted.image, wanted.files, access=access, progress=progress)), 0
         disk = images.fetch_disk(wanted.image, wanted.path, policy=policy, access=access, progress=progress)
-        self._paths[wanted] = disk.path
-        return disk.size
+        return disk.path, disk.size
 
     async def close(self) -> None:
         """Stop all pulls."""
         await self._jobs.close()
+
+
+def _key(wanted: ContainerDisk) -> str:
+    return hashlib.sha256(repr(wanted).encode()).hexdigest()
 
 
 def _ignore() -> None:

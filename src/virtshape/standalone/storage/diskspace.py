@@ -14,7 +14,7 @@ from msgspec import Struct
 from virtshape.api.quantity import Quantity
 from virtshape.launcher.images.errors import NoSpaceError, TransferError
 from virtshape.launcher.images.progress import Progress
-from virtshape.standalone.config import ConfigurationError, read_configuration
+from virtshape.standalone.config import ConfigurationError, StorageLimits, read_configuration
 
 MARGIN: Final = 64 << 20
 """Bytes that a source file may exceed the claim's size by: headers, tables and padding."""
@@ -24,6 +24,8 @@ MIN_FREE_INODES: Final = 1000
 """Free inodes that uploads, imports and copies leave."""
 MAX_IMAGE_BYTES: Final = 100 << 30
 """Default of the maximum size of a disk or file without a requested size."""
+IMAGE_CACHE_BYTES: Final = 20 << 30
+"""Default of the size of the image cache above which unused images are removed; a quarter of a smaller file system."""
 UNSIZED_ARCHIVE: Final = "an archive needs a claim with a size: set spec.storage.resources.requests.storage"
 
 
@@ -33,6 +35,7 @@ class DiskSpace(Struct, frozen=True):
     directory: Path
     reserve: int = RESERVE
     largest: int = MAX_IMAGE_BYTES
+    image_cache: int = IMAGE_CACHE_BYTES
 
     def require(self, wanted: int = 0) -> None:
         """Raise NoSpaceError if this many more bytes would use the reserve, or if inodes are short."""
@@ -63,12 +66,17 @@ class DiskSpace(Struct, frozen=True):
 def read_disk_space(directory: Path) -> DiskSpace:
     """Return the limits of a data directory; raise TransferError if its configuration cannot be read."""
     try:
-        storage = read_configuration(directory).storage
+        storage = read_configuration(directory).storage or StorageLimits()
     except ConfigurationError as error:
         raise TransferError(str(error)) from error
-    if storage is None:
-        return DiskSpace(directory)
-    return DiskSpace(directory, _read(storage.reserve, RESERVE), _read(storage.max_image_size, MAX_IMAGE_BYTES))
+    system = os.statvfs(directory)
+    cache = min(IMAGE_CACHE_BYTES, system.f_blocks * system.f_frsize // 4)
+    return DiskSpace(
+        directory,
+        _read(storage.reserve, RESERVE),
+        _read(storage.max_image_size, MAX_IMAGE_BYTES),
+        _read(storage.image_cache_size, cache),
+    )
 
 
 def _read(quantity: Quantity | None, default: int) -> int:

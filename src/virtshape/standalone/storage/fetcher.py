@@ -9,7 +9,7 @@ from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.web import Access
 from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
-from virtshape.standalone.storage.containers import open_images
+from virtshape.standalone.storage.containers import open_images, prune_images
 from virtshape.standalone.storage.layout import Layout
 
 
@@ -44,4 +44,5 @@ class ImageFetcher:
             limit=limit,
             progress=progress,
         )
+        prune_images(self._layout)
         return Path(disk.path)
