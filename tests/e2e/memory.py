@@ -28,12 +28,18 @@ class Growth:
 @contextlib.contextmanager
 def measure_growth(system: System, pause_seconds: float = 1.0) -> Iterator[Growth]:
     """Measure the peak of the server's resident memory within the block, above what it was before."""
-    growth, pid = Growth(), system.process.pid
-    before = _read_memory(pid, "VmRSS")
+    with measure_process_growth(system.process.pid) as growth:
+        yield growth
+        time.sleep(pause_seconds)
+        assert system.request("GET", "/version")[0] == 200, "the server does not respond"
+
+
+@contextlib.contextmanager
+def measure_process_growth(pid: int) -> Iterator[Growth]:
+    """Measure the peak of a process's resident memory within the block, above what it was before."""
+    growth, before = Growth(), _read_memory(pid, "VmRSS")
     Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
     yield growth
-    time.sleep(pause_seconds)
-    assert system.request("GET", "/version")[0] == 200, "the server does not respond"
     growth.bytes = _read_memory(pid, "VmHWM") - before
 
 
@@ -61,13 +67,7 @@ class RawConnection:
 
     def send_until_blocked(self, data: bytes, seconds: float = 3.0) -> int:
         """Send as much as the server takes; return how many bytes that was."""
-        self.socket.settimeout(seconds)
-        sent = 0
-        with contextlib.suppress(TimeoutError, ssl.SSLWantWriteError, ConnectionError):
-            while sent < len(data):
-                sent += self.socket.send(data[sent : sent + 64 * 1024])
-        self.socket.settimeout(TIMEOUT)
-        return sent
+        return send_until_blocked(self.socket, data, seconds)
 
     def read_slowly(self, pause_seconds: float, pause_after: int) -> bytes:
         """Read to the end, with one pause after so many bytes."""
@@ -82,3 +82,14 @@ class RawConnection:
 
     def close(self) -> None:
         self.socket.close()
+
+
+def send_until_blocked(connection: ssl.SSLSocket, data: bytes, seconds: float = 3.0) -> int:
+    """Send as much as the server takes; return how many bytes that was."""
+    connection.settimeout(seconds)
+    sent = 0
+    with contextlib.suppress(TimeoutError, ssl.SSLWantWriteError, ConnectionError):
+        while sent < len(data):
+            sent += connection.send(data[sent : sent + 64 * 1024])
+    connection.settimeout(TIMEOUT)
+    return sent

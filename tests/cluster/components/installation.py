@@ -45,6 +45,11 @@ class ComponentProcess:
         with log.open("ab") as output:
             self._process = subprocess.Popen(line, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     def request(self, path: str = "/readyz") -> tuple[int, str]:
         """Send a request to the health or metrics port."""
         port = self._metrics_port if path == "/metrics" else self._health_port
