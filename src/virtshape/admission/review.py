@@ -73,15 +73,16 @@ def parse_admission_request(data: bytes) -> AdmissionRequest:
     return review.request
 
 
-def allow(request: AdmissionRequest, admitted: Admitted | None = None) -> bytes:
-    """Return the response that allows the write, with a JSON patch if the admitted object differs."""
+def allow(request: AdmissionRequest, admitted: Admitted | None = None, warnings: Sequence[str] = ()) -> bytes:
+    """Return the response that allows the request, with a JSON patch if the admitted object differs."""
     response: JsonObject = {"uid": request.uid, "allowed": True}
     if admitted is not None and admitted.tree is not request.new:
         patch = create_json_patch(request.new, admitted.tree)
         if patch:
             response |= {"patchType": "JSONPatch", "patch": b64encode(msgspec.json.encode(patch)).decode()}
-    if admitted is not None and admitted.warnings:
-        response["warnings"] = admitted.warnings
+    warnings = [*(admitted.warnings if admitted is not None else ()), *warnings]
+    if warnings:
+        response["warnings"] = warnings
     return _write(response)
 
 

@@ -1,5 +1,7 @@
 """Delete and deletecollection: remove objects, or mark them as deleting until their finalizers are removed."""
 
+from typing import NamedTuple
+
 from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
 from virtshape.api.model import JsonObject
@@ -22,6 +24,14 @@ from virtshape.store.errors import StaleError
 from virtshape.store.record import Event, Key, Record
 
 
+class _Outcome(NamedTuple):
+    """The object to send to the client, if any, whether the object was removed, and warnings."""
+
+    left: Record | None
+    gone: bool
+    warnings: list[str]
+
+
 async def delete_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete one object."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
@@ -31,28 +41,31 @@ async def delete_object(context: WriteContext, request: Request, route: Route, u
     deleted = await _delete_latest(context, resource, route, user, options, key)
     if deleted is None:
         raise not_found(resource, route.name)
-    record, left, gone = deleted
-    if left is None:
+    record, outcome = deleted
+    if outcome.left is None:
         tree = read_tree(record.value)
-        return build_response(request, response_format, _success(route, tree["metadata"]["uid"]))
-    status = 202 if options.orphan_dependents is False and not gone else 200
-    return build_response(request, response_format, render_object(resource, response_format, left, request), status)
+        return build_response(
+            request, response_format, _success(route, tree["metadata"]["uid"]), warnings=outcome.warnings
+        )
+    status = 202 if options.orphan_dependents is False and not outcome.gone else 200
+    body = render_object(resource, response_format, outcome.left, request)
+    return build_response(request, response_format, body, status, outcome.warnings)
 
 
 async def _delete_latest(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, key: Key
-) -> tuple[Record, Record | None, bool] | None:
+) -> tuple[Record, _Outcome] | None:
     """
     Delete the object at a key, and retry if it changes meanwhile; return None if it does not exist.
 
-    Return the object that was deleted, and what `_delete` returns.
+    Return the object that was deleted, and the outcome.
     """
     for _ in range(MAX_TRIES):
         record = context.store.get(key)
         if record is None:
             return None
         try:
-            return (record, *await _delete(context, resource, route, user, options, record))
+            return record, await _delete(context, resource, route, user, options, record)
         except StaleError:
             continue
     raise conflict(resource, key.name)
@@ -60,22 +73,24 @@ async def _delete_latest(
 
 async def _delete(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
-) -> tuple[Record | None, bool]:
-    """Delete the object; return the object to send to the client, if any, and whether the object was removed."""
+) -> _Outcome:
+    """Delete the object."""
     old = read_tree(record.value)
     deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
-    await context.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
+    _, warnings = await context.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
     if not deletion.gone and deletion.tree is old:
-        return record, False
+        return _Outcome(record, gone=False, warnings=warnings)
     shown = not deletion.gone or returns_deleted(route.kind)
     stored: JsonObject = {**deletion.tree, "apiVersion": resource.stored.api_version}
     if dry_run:
-        return Record(record.key, record.revision, encode_tree(stored)) if shown else None, deletion.gone
+        left = Record(record.key, record.revision, encode_tree(stored)) if shown else None
+        return _Outcome(left, deletion.gone, warnings)
     event = await context.store.write(
         make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None)
     )
-    return Record(record.key, event.revision, event.value) if shown else None, deletion.gone
+    left = Record(record.key, event.revision, event.value) if shown else None
+    return _Outcome(left, deletion.gone, warnings)
 
 
 def _success(route: Route, uid: str) -> bytes:
@@ -91,27 +106,28 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
     listing = read_options(request, watch=False)
     selection = compile_selection(resource, listing)
     page = get_page(context.store, resource, route.namespace or None, listing, selection)
-    if not options.dry_run:
-        await _delete_all(context, resource, route, user, options, page.records)
+    warnings = await _delete_all(context, resource, route, user, options, page.records)
     values = [resource.convert(record.value) for record in page.records]
     rest = get_continuation(page, listing, selection, route)
-    return build_response(
-        request, response_format, render_list(resource, response_format, values, request, str(page.revision), *rest)
-    )
+    body = render_list(resource, response_format, values, request, str(page.revision), *rest)
+    return build_response(request, response_format, body, warnings=warnings)
 
 
 async def _delete_all(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
-) -> None:
-    writes = []
+) -> list[str]:
+    """Delete all objects, unless this is a dry run; return warnings."""
+    writes, warnings, dry_run = [], [], bool(options.dry_run)
     for record in records:
         old = read_tree(record.value)
         deletion = decide_deletion(old, options, route.kind, now())
-        await context.admission.admit("DELETE", route, user, None, old, dry_run=False)
-        if deletion.gone or deletion.tree is not old:
+        _, more = await context.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
+        warnings += more
+        if not dry_run and (deletion.gone or deletion.tree is not old):
             stored = {**deletion.tree, "apiVersion": resource.stored.api_version}
             writes.append(make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None))
     outcomes = await context.store.write_all(writes) if writes else []
     for write, outcome in zip(writes, outcomes, strict=True):
         if not isinstance(outcome, Event):
             await _delete_latest(context, resource, route, user, options, write.key)
+    return warnings

@@ -73,7 +73,12 @@ class Reading(NamedTuple):
 @click.argument("names", metavar="[VM]...", nargs=-1, shell_complete=complete_vm)
 @switch("-A", "--all-namespaces", default=False, help="Check the VMs in all namespaces.")
 @switch("--fields", default=False, help="Show each changed field with the stored and the live value.")
-@switch("--exit-code", "sets_status", default=False, help="Exit with 1 if any object is changed or gone.")
+@switch(
+    "--exit-code",
+    "sets_status",
+    default=False,
+    help="Exit with 1 if any object is changed or gone, or a revision missing.",
+)
 @output_choice("table", "json", "yaml", help="Output format; json and yaml always include the fields.")
 @connection_options
 def command(
@@ -89,8 +94,8 @@ def command(
     Compare the instance type, preference or flavor stored for each VM with the live object.
 
     A VM stores its instance type and preference in a ControllerRevision when it is created, and keeps them when the
-    objects change. The state of a revision is `same`, `changed`, `gone` if the live object was deleted, or
-    `older version` if only the API version differs. VMs without a revision are not listed.
+    objects change. The state of a revision is `same`, `changed`, `gone` if the live object was deleted, `missing` if
+    the revision was deleted, or `older version` if only the API version differs. VMs without a revision are not listed.
 
     Exit status: 0 unless --exit-code is given, 1 if a revision cannot be compared.
     """

@@ -27,6 +27,7 @@ from virtshape.resolve.reference import Lookup
 
 COLUMNS = ("NAMESPACE", "VM", "OBJECTS", "APPLIES", "FIELD")
 UNCHANGED = "none"
+UNKNOWN = "unknown, since the stored revision was deleted"
 
 
 class Step(NamedTuple):
@@ -66,6 +67,7 @@ class Plan(NamedTuple):
         Example("Show the changes for one VM", "virtctl upgrade web --dry-run"),
         Example("Upgrade a VM and restart it", "virtctl upgrade web && virtctl restart web"),
         Example("Upgrade all VMs in the namespace", "virtctl upgrade --all"),
+        Example("Repair a VM whose revision was deleted", "virtctl upgrade web"),
         Example(
             "List the VMs in the cluster whose size would change",
             "virtctl upgrade -A --dry-run -o json | "
@@ -95,6 +97,9 @@ def command(
     command clears the names of outdated revisions, so that the server stores new ones; `virtctl drift` lists them. It
     prints the fields of the instance that change. A running guest is not restarted: it gets the changes at its next
     restart, unless they can be hot-plugged. Current revisions are not changed, nor are revisions of deleted objects.
+
+    A VM whose revision was deleted cannot start. This command repairs it: the server stores a new revision of the
+    current object. Which fields change is unknown then.
 
     Exit status: 0 success, 1 if the new objects conflict with a VM; the other VMs are upgraded.
     """
@@ -154,7 +159,8 @@ def list_rows(step: Step) -> Iterator[list[str]]:
     objects = ",".join(describe_object(drift.object) for drift in step.upgrade.behind)
     row = [step.namespace, step.name, objects, "at restart" if step.is_running else "at start"]
     texts = [describe_change(change) for change in step.upgrade.changes]
-    return ([*row, text] for text in texts or [UNCHANGED])
+    unchanged = UNKNOWN if step.upgrade.has_unknown_changes else UNCHANGED
+    return ([*row, text] for text in texts or [unchanged])
 
 
 def describe_step(step: Step) -> JsonObject:

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final
 
+from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.node import Node
@@ -23,8 +24,10 @@ from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import KubernetesObject
 from virtshape.api.model import Model
+from virtshape.api.ownerreferences import find_controller
 from virtshape.api.status import StatusError
 from virtshape.api.times import Clock
+from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.client.cache import Change, key_of
 from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informers
@@ -87,7 +90,7 @@ OpenLauncher = Callable[[], Awaitable[Launcher]]
 
 
 def make_informers(client: Client) -> Informers:
-    """Return informers for all objects, without managed fields, which controllers never read."""
+    """Return informers for all objects, trimmed to what controllers read."""
     return Informers(TrimmingClient(client), resync_seconds=RESYNC_SECONDS)
 
 
@@ -255,6 +258,7 @@ class Controllers:
         add(KubeVirt).handle(self._on_kubevirt_change)
         for kind in INSTANCETYPE_KINDS:
             add(kind).handle(self._on_instancetype_change)
+        add(ControllerRevision, labels=OBJECT_NAME_LABEL).handle(self._on_revision_change)
 
     def _on_vm_change(self, change: Change[VirtualMachine]) -> None:
         """Enqueue a new VM at once and a changed VM after a short delay, because changes come in bursts."""
@@ -290,6 +294,12 @@ class Controllers:
             name = metadata_of(change.item).name or ""
             for place in self.informers.find_keys_by(VirtualMachine, _BY_INSTANCETYPE, name):
                 self.vms.queue.add(place)
+
+    def _on_revision_change(self, change: Change[ControllerRevision]) -> None:
+        """Enqueue the VM of a deleted revision."""
+        owner = find_controller(change.item.metadata)
+        if change.type == "DELETED" and owner is not None and owner.kind == "VirtualMachine":
+            self.vms.queue.add_after(Name(key_of(change.item).namespace, owner.name), COALESCE_SECONDS)
 
     def _enqueue_all(self, kind: type[Model], loop: Loop) -> None:
         for place in self.informers.list_keys(kind):

@@ -16,9 +16,10 @@ from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
 from virtshape.resolve.find import find_revision, refer
 from virtshape.resolve.matcher import Role, find_matcher
-from virtshape.resolve.reference import Lookup, Reference
+from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 
-State = Literal["same", "changed", "gone", "older version"]
+State = Literal["same", "changed", "gone", "older version", "missing"]
+"""`gone`: the live object was deleted; `missing`: the revision was."""
 
 
 class Change(NamedTuple):
@@ -40,17 +41,22 @@ class Drift(NamedTuple):
 
     @property
     def has_drifted(self) -> bool:
-        """Return True if the live object differs from the revision or no longer exists."""
-        return self.state in ("changed", "gone")
+        """Return True if the live object differs from the revision, or one of them no longer exists."""
+        return self.state in ("changed", "gone", "missing")
 
 
 def find_drift(vm: VirtualMachine, role: Role, lookup: Lookup) -> Drift | None:
-    """Compare the VM's revision in this role with the live object; return None if it has no revision."""
+    """Compare the VM's revision in this role with the live object; return None if it names no revision."""
     matcher = find_matcher(vm, role)
-    revision = find_revision(vm, role, matcher, lookup) if matcher is not None else None
-    if matcher is None or revision is None:
+    if matcher is None:
         return None
     reference = refer(vm, role, matcher)
+    try:
+        revision = find_revision(vm, role, matcher, lookup)
+    except NotFoundError as error:
+        return Drift(role, reference, error.reference.name, "missing", [])
+    if revision is None:
+        return None
     live = lookup(reference)
     state, changes = compare(revision, live, reference.kind)
     name = revision.metadata.name or ""

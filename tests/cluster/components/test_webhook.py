@@ -150,6 +150,37 @@ def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> No
     assert "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited" in reported
 
 
+def test_deletion_of_a_revision_in_use_gives_a_warning(kubectl: Kubectl) -> None:
+    size = build_type("u1.small", 1, "VirtualMachineClusterInstancetype")
+    revision = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "kept", "labels": {"instancetype.kubevirt.io/object-name": "u1.small"}},
+        "data": size,
+        "revision": 0,
+    }
+    kubectl.apply(revision, {**revision, "metadata": {**revision["metadata"], "name": "unused"}})
+    kubectl.apply(build_vm(instancetype={"name": "u1.small", "revisionName": "kept"}))
+    owner = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "vm1", "controller": True}
+    owners = [{**owner, "uid": kubectl.get("vm", "vm1")["metadata"]["uid"]}]
+    patch = json.dumps({"metadata": {"ownerReferences": owners}})
+    kubectl("patch", "controllerrevisions", "kept", "unused", "--type=merge", "-p", patch)
+    assert kubectl.run("delete", "controllerrevision", "unused").err == ""
+    warned = retry(lambda: _find_warning(kubectl))
+    assert warned == (
+        "Warning: ControllerRevision kept is in use: VirtualMachine vm1 cannot start without it; to use the current "
+        f"objects instead, run: virtctl upgrade vm1 -n {kubectl.namespace}"
+    )
+    assert kubectl.run("delete", "controllerrevision", "kept").status == 0
+
+
+def _find_warning(kubectl: Kubectl) -> str:
+    """Return the warning; a webhook that was just installed may not be called yet."""
+    warning = kubectl.run("delete", "controllerrevision", "kept", "--dry-run=server").err.strip()
+    assert warning
+    return warning
+
+
 def test_configuration_is_validated_and_unknown_fields_give_warnings(installation: Installation) -> None:
     kubectl = installation.kubectl.in_namespace("kubevirt")
     tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}

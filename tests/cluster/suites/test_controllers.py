@@ -15,6 +15,7 @@ from tests.cluster.suites.clustersystem import open_cluster_system
 from tests.integration.controllers import (
     test_collecting,
     test_crash,
+    test_deleted_revisions,
     test_events,
     test_failures,
     test_life,
@@ -29,6 +30,7 @@ from tests.support.controllers import ControlledSystem, instancetype_tree
 MODULES: tuple[ModuleType, ...] = (
     test_collecting,
     test_crash,
+    test_deleted_revisions,
     test_events,
     test_failures,
     test_life,

@@ -163,15 +163,25 @@ def test_revisions_are_read_one_by_one_if_list_is_forbidden(stock: Any) -> None:
     assert f"{KEPT}/web-small" in requested
 
 
+def test_deleted_revision_is_reported_as_missing(stock: Any) -> None:
+    outcome, _ = stock(build_documents(2, LOST), "--exit-code")
+    assert (outcome.status, outcome.err) == (1, "")
+    assert [line.split()[1:] for line in outcome.out.splitlines() if "lost" in line] == [
+        ["lost", "instancetype", "virtualmachineclusterinstancetype/small", "no-more", "missing"]
+    ]
+
+
 def test_errors_are_reported_after_results(stock: Any) -> None:
-    outcome, _ = stock(build_documents(2, LOST))
+    documents = build_documents(2, LOST)
+    unreadable = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 0, "data": {}}
+    documents[f"{KEPT}/no-more"] = {**unreadable, "metadata": {"name": "no-more", "namespace": "team"}}
+    outcome, _ = stock(documents)
     assert outcome.status == 1
     assert len(outcome.out.splitlines()) == 3
-    assert outcome.err.splitlines() == [
-        "error: 1 revision cannot be compared",
-        '  - team/lost: instance type: controllerrevisions.apps "no-more" not found',
-        "Check the VMs and their revisions: kubectl get vm,controllerrevisions",
-    ]
+    first, cause, last = outcome.err.splitlines()
+    assert first == "error: 1 revision cannot be compared"
+    assert cause.startswith("  - team/lost: instance type: ")
+    assert last == ("Check the VMs and their revisions: kubectl get vm,controllerrevisions")
 
 
 def test_vms_without_revisions_are_omitted(stock: Any) -> None:

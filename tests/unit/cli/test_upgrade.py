@@ -72,7 +72,7 @@ class FakeServer:
         self._marks = marks
         self._refuses = refuses
         revisions = [build_revision("older", 2), build_revision("newer", 4)]
-        self._documents: dict[str, JsonObject] = {
+        self.documents: dict[str, JsonObject] = {
             f"/apis/{GROUP}": {"versions": [{"version": "v1beta1"}]},
             VMS: {"items": list(self.vms.values())},
             "/apis/kubevirt.io/v1/virtualmachines": {"items": list(self.vms.values())},
@@ -84,7 +84,7 @@ class FakeServer:
         }
 
     async def call(self, call: Call) -> Reply:
-        found = self._patch(call) if call.method == "PATCH" else self._documents.get(call.target, MISSING)
+        found = self._patch(call) if call.method == "PATCH" else self.documents.get(call.target, MISSING)
         return Reply(found["code"] if found.get("kind") == "Status" else 200, {}, json.dumps(found).encode())
 
     def _patch(self, call: Call) -> JsonObject:
@@ -208,3 +208,12 @@ def test_missing_vm_is_reported_with_similar_names(ask: Any) -> None:
     outcome = ask(FakeServer(), "wep")
     assert outcome.status == 1
     assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"')
+
+
+def test_vm_with_a_deleted_revision_is_repaired(ask: Any) -> None:
+    server = FakeServer()
+    server.vms["lost"] = server.documents[f"{VMS}/lost"] = build_vm("lost", "deleted")
+    outcome = ask(server, "lost")
+    assert (outcome.status, outcome.err) == (0, "1 VM upgraded\n")
+    assert outcome.out.splitlines()[1].endswith("at start   unknown, since the stored revision was deleted")
+    assert server.patches == [("lost", CLEARED)]

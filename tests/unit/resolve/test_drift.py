@@ -15,7 +15,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.conversion import PayloadError
 from virtshape.api.model import JsonObject, Model
 from virtshape.resolve.drift import Change, Drift, compare, find_drift
-from virtshape.resolve.reference import NotFoundError, Reference
+from virtshape.resolve.reference import Reference
 
 GROUP = "instancetype.kubevirt.io"
 CLUSTER = "VirtualMachineClusterInstancetype"
@@ -153,9 +153,14 @@ def test_vm_without_a_revision_does_not_drift(vm: Any) -> None:
     assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) is None
 
 
-def test_missing_or_unreadable_revision_is_an_error() -> None:
+def test_deleted_revision_is_missing() -> None:
     vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
-    with pytest.raises(NotFoundError, match="kept"):
-        find_drift(vm, "instancetype", look_in())
+    drift = find_drift(vm, "instancetype", look_in(small=build_instancetype()))
+    assert drift is not None
+    assert (drift.revision, drift.state, drift.changes, drift.has_drifted) == ("kept", "missing", [], True)
+
+
+def test_unreadable_revision_is_an_error() -> None:
+    vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
     with pytest.raises(PayloadError):
         find_drift(vm, "instancetype", look_in(kept=build_revision("kept", {})))

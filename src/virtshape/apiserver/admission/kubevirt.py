@@ -9,6 +9,7 @@ from typing import Final
 from virtshape.admission.accounts import APISERVER, CONTROLLER, get_trusted_users
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.clones import find_clone_request, search_clone_sources
+from virtshape.admission.deletion import may_be_in_use, search_deletion_warnings
 from virtshape.admission.submission import Submission
 from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.model import JsonObject
@@ -36,8 +37,10 @@ class KubeVirtAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Default and validate an object; status writes are checked by RBAC alone."""
+        """Default and validate an object, or warn about a deletion; status writes are checked by RBAC alone."""
         del dry_run
+        if operation == "DELETE" and old is not None and may_be_in_use(route.kind, old):
+            return new, run_search(search_deletion_warnings(old), self._state.answer)
         if new is None or operation == "DELETE" or route.subresource or not has_rules(route.kind):
             return new, []
         submission = Submission(route.kind, new, old)

@@ -8,6 +8,7 @@ from typing import Final
 
 from virtshape.admission.accounts import get_trusted_users
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import OBJECT_NAME_LABEL
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import MUTATE_PATH, SYSTEM, VALIDATE_PATH, begin, name_component
 from virtshape.cluster.manifests.options import Options
@@ -16,6 +17,8 @@ IGNORE_LABEL: Final = "virtshape.io/admission"
 """Namespaces with the value `ignore` are exempt, for repairs while the webhook does not work."""
 
 TIMEOUT_SECONDS: Final = 10
+WARNING_SECONDS: Final = 2
+"""Timeout of a webhook that only warns."""
 _REGISTRATION: Final = "admissionregistration.k8s.io/v1"
 
 _VM_MUTATOR: Final = "virtualmachines-mutator.kubevirt.io"
@@ -40,6 +43,11 @@ _STATUS_CHANGED: Final = {
     "name": "status-changed",
     "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
 }
+_BY_USERS: Final = {
+    "name": "not-by-the-cluster",
+    "expression": "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')",
+}
+"""The garbage collector and the deletion of namespaces need no warnings."""
 _NOT_DELETING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 
@@ -89,7 +97,16 @@ def _list_validating(options: Options) -> list[JsonObject]:
     # CDI allows a DataSource to point to any namespace, also after a VM that clones from it was admitted.
     disks = ("disk.validate.virtshape.io", "*") if options.cdi else ("source.validate.virtshape.io", "datasources")
     checks.append((disks[0], _rule("cdi.kubevirt.io", disks[1]), (_CHANGED,)))
-    return [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
+    webhooks = [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
+    return [*webhooks, _build_revision_webhook(options)]
+
+
+def _build_revision_webhook(options: Options) -> JsonObject:
+    """Return the webhook that warns about the deletion of revisions; it never prevents a deletion."""
+    rule = _rule("apps", "controllerrevisions", "DELETE")
+    webhook = _build_webhook("revision.delete", VALIDATE_PATH, rule, options, _by_others(options.namespace), _BY_USERS)
+    selector = {"matchExpressions": [{"key": OBJECT_NAME_LABEL, "operator": "Exists"}]}
+    return webhook | {"objectSelector": selector, "failurePolicy": "Ignore", "timeoutSeconds": WARNING_SECONDS}
 
 
 def _build_configuration(kind: str, webhooks: list[JsonObject], options: Options) -> JsonObject:

@@ -12,6 +12,7 @@ from virtshape.admission.admit import complete, has_rules, validate
 from virtshape.admission.clones import CloneSources, find_clone_request, search_clone_sources
 from virtshape.admission.clusterstate import Admitted, Steps
 from virtshape.admission.conversionreview import answer_conversion
+from virtshape.admission.deletion import may_be_in_use, search_deletion_warnings
 from virtshape.admission.review import AdmissionRequest, allow, deny, parse_admission_request
 from virtshape.admission.submission import Submission
 from virtshape.api.kinds import Kind
@@ -157,6 +158,8 @@ class Webhook:
         self, review: AdmissionRequest, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
     ) -> tuple[str, bytes]:
         kind = review.find_kind()
+        if kind is not None and review.operation == "DELETE" and review.old and may_be_in_use(kind, review.old):
+            return "allowed", allow(review, warnings=await self._warn_of_deletion(review, review.old))
         if kind is None or review.new is None or review.operation not in ("CREATE", "UPDATE"):
             return "allowed", allow(review)
         if review.sub_resource or not has_rules(kind):
@@ -176,6 +179,14 @@ class Webhook:
             )
             message = f"reading the objects that the {kind.kind} refers to failed: {error}"
             return "failed", deny(review, StatusError(503, "ServiceUnavailable", message))
+
+    async def _warn_of_deletion(self, review: AdmissionRequest, old: JsonObject) -> list[str]:
+        """Return the warnings about a deletion, which is never denied."""
+        try:
+            return await self._context.run(lambda: search_deletion_warnings(old))
+        except (StatusError, UnreachableError, ConfigError) as error:
+            _log.warning("reading the VM of revision %s/%s failed: %s", review.namespace, review.name, error)
+            return []
 
     async def _mutate(self, review: AdmissionRequest, kind: Kind) -> Admitted:
         submission, cluster = Submission(kind, review.new or {}, review.old), self._context.cluster

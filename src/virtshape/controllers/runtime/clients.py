@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
+from virtshape.api.apps import ControllerRevision
 from virtshape.api.model import Model
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client, Listing, WatchEvent
@@ -40,9 +41,10 @@ class FencedClient:
 
 class TrimmingClient:
     """
-    Forwards all calls and removes managed fields from lists and watches, to save memory in caches.
+    Forwards all calls and removes from lists and watches what controllers do not read in caches, to save memory.
 
-    The server keeps managed fields when an update leaves them out.
+    These are managed fields, which the server keeps when an update leaves them out, and all of a revision except its
+    identity and its owners.
     """
 
     def __init__(self, client: Client) -> None:
@@ -52,16 +54,23 @@ class TrimmingClient:
         return getattr(self._client, name)
 
     async def list(self, kind: type[T], namespace: str = "", **options: Any) -> Listing[T]:
-        """List objects without managed fields."""
+        """List trimmed objects."""
         listing = await self._client.list(kind, namespace, **options)
         for item in listing.items:
-            metadata_of(item).managed_fields = None
+            _trim(item)
         return listing
 
     async def watch(self, kind: type[T], namespace: str = "", **options: Any) -> AsyncGenerator[WatchEvent[T], None]:
-        """Watch objects without managed fields."""
+        """Watch trimmed objects."""
         async with aclosing(self._client.watch(kind, namespace, **options)) as events:
             async for event in events:
                 if event.item is not None:
-                    metadata_of(event.item).managed_fields = None
+                    _trim(event.item)
                 yield event
+
+
+def _trim(item: Model) -> None:
+    metadata = metadata_of(item)
+    metadata.managed_fields = None
+    if isinstance(item, ControllerRevision):
+        item.data = metadata.labels = metadata.annotations = metadata.creation_timestamp = None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec, is_final
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.virtualmachine import (
     ALWAYS,
@@ -39,7 +39,14 @@ from virtshape.controllers.vm.liveupdate import decide_live_change, set_hotplug_
 from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of, rename_sources
 from virtshape.controllers.vm.revisions import has_changed_since, refer_to_revisions
 from virtshape.controllers.vm.revisionsync import Names, RevisionSync
-from virtshape.controllers.vm.runstrategy import Decision, decide_run, drop_done_requests, is_being_deleted, needs_rerun
+from virtshape.controllers.vm.runstrategy import (
+    Decision,
+    decide_run,
+    drop_done_requests,
+    is_being_deleted,
+    needs_rerun,
+    starts_again,
+)
 from virtshape.controllers.vm.status import ConditionReason, StatusInputs, make_status, measure, started_generation
 from virtshape.controllers.vm.volumerequests import (
     apply_volume_requests,
@@ -88,7 +95,11 @@ class VmReconciler:
             return await self._finish(vm, vmi)
         configuration = self._configuration()
         before = vm
-        vm, names = await self._revisions.ensure_revisions(vm, configuration, FINALIZER)
+        try:
+            vm, names = await self._revisions.ensure_revisions(vm, configuration, FINALIZER)
+        except NotFoundError:
+            await self._stop_without_revisions(vm, vmi)
+            raise
         self._report_captured(before, vm, names)
         is_current = vm is not before  # this version was just written
         vm = replace(vm, status=refer_to_revisions(vm, names))
@@ -104,7 +115,7 @@ class VmReconciler:
         vm = self._cache.find(VirtualMachine, name.name, name.namespace)
         if vm is None:
             return
-        failure = describe_failure(error)
+        failure = describe_failure(error, vm)
         vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
         if vmi is not None and not is_controlled_by(vmi.metadata, vm):
             vmi = None
@@ -265,6 +276,16 @@ class VmReconciler:
             vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(wanted)}"
         )
 
+    async def _stop_without_revisions(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> None:
+        """Stop the instance of a VM that cannot start, if this was requested; a restart waits and the guest runs on."""
+        strategy = run_strategy(vm.spec)
+        requests = drop_done_requests((vm.status.state_change_requests if vm.status else None) or (), vmi, strategy)
+        decision = decide_run(vm, vmi, requests, self._clock())
+        if vmi is None or decision.action != "stop":
+            return
+        if is_final(vmi) or not starts_again(strategy, requests):
+            await self._stop(vm, vmi, decision.reason)
+
     async def _require_unchanged(self, vm: VirtualMachine) -> None:
         """Raise Conflict unless the server's VM is the cached one: a start cannot be undone."""
         metadata = vm.metadata
@@ -376,11 +397,18 @@ class VmReconciler:
         await self._client.update_status(replace(vm, status=status))
 
 
-def describe_failure(error: Exception) -> ConditionReason:
+def describe_failure(error: Exception, vm: VirtualMachine) -> ConditionReason:
     """Return reason and message of a failure for a condition and an event."""
     if isinstance(error, NotFoundError):
         role = error.field.removeprefix("spec.").removeprefix("status.").partition(".")[0]
-        return ConditionReason(_FAILED_FINDS.get(role, "NotFound"), error.message)
+        message = error.message
+        if error.reference.kind == "ControllerRevision":
+            label = "instance type" if role == "instancetype" else role
+            message += (
+                f": the copy of the {label} that this VM uses does not exist; to use the current {label}, "
+                f"run: virtctl upgrade {vm.metadata.name} -n {error.reference.namespace}"
+            )
+        return ConditionReason(_FAILED_FINDS.get(role, "NotFound"), message)
     if isinstance(error, StatusError):
         return ConditionReason(error.reason or "FailedSync", error.message)
     return ConditionReason("InternalError", str(error) or type(error).__name__)

@@ -72,6 +72,7 @@ class RevisionSync:
             return await self._expand(vm, configuration, finalizer), {}
         in_spec = writes_spec(configuration)
         if has_current_revisions(vm, in_spec=in_spec) and (in_spec or self._are_checked(vm)):
+            await self._require_stored(vm)
             for name in list_pinned_revisions(vm).values():
                 self._cached.pop((_uid(vm), name), None)
             return await self._write(vm, with_finalizer(vm, finalizer)), list_pinned_revisions(vm)
@@ -101,6 +102,12 @@ class RevisionSync:
         if status != (vm.status or VirtualMachineStatus()):
             vm = await self._client.update_status(replace(vm, status=status))
         return await self._write(vm, with_finalizer(unmark(vm), finalizer))
+
+    async def _require_stored(self, vm: VirtualMachine) -> None:
+        """Raise NotFoundError if a revision of the VM was deleted; ask the server if it is not cached."""
+        for role, name in list_pinned_revisions(vm).items():
+            if self._cache.find(ControllerRevision, name, namespace_of(vm)) is None:
+                await self._get_revision(vm, name, f"spec.{role}.revisionName")
 
     def _are_checked(self, vm: VirtualMachine) -> bool:
         return all((_uid(vm), name) in self._checked for name in list_pinned_revisions(vm).values())

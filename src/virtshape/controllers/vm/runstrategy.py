@@ -140,6 +140,11 @@ def _uid(vmi: VirtualMachineInstance) -> str | None:
     return vmi.metadata.uid
 
 
+def starts_again(strategy: str, requests: Sequence[VirtualMachineStateChangeRequest]) -> bool:
+    """Return True if the VM is started again after its instance is stopped: the stop is part of a restart."""
+    return strategy == ALWAYS or any(request.action == START for request in requests)
+
+
 def needs_rerun(vm: VirtualMachine, vmi: VirtualMachineInstance) -> bool:
     """Return True if the run strategy restarts the instance after this end."""
     failed = vmi.status is not None and vmi.status.phase == "Failed"

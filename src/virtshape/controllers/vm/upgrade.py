@@ -1,7 +1,7 @@
 """
 Plan the upgrade of a VM to the current versions of its instance type and preference.
 
-Pure: only looks objects up. Captured copies of deleted objects are kept.
+Pure: only looks objects up. Captured copies of deleted objects are kept; copies that were deleted are captured again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import firmware_uuid, make_instance
 from virtshape.resolve.drift import Change, Drift, compare_values, find_drift
@@ -18,15 +20,24 @@ from virtshape.resolve.find import get_shape
 from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref, list_recaptured
 from virtshape.resolve.reference import Lookup
 
-_BEHIND: Final = ("changed", "older version")
+_BEHIND: Final = ("changed", "older version", "missing")
 
 
 class Upgrade(NamedTuple):
-    """Outdated revisions, revisions whose object was deleted, and the resulting changes of the instance."""
+    """
+    Outdated and missing revisions, revisions whose object was deleted, and the resulting changes of the instance.
+
+    If a revision is missing, the changes are unknown.
+    """
 
     behind: list[Drift]
     gone: list[Drift]
     changes: list[Change]
+
+    @property
+    def has_unknown_changes(self) -> bool:
+        """Return True if a revision is missing, so that the VM cannot be compared with its earlier state."""
+        return any(drift.state == "missing" for drift in self.behind)
 
     @property
     def roles(self) -> list[Role]:
@@ -35,12 +46,14 @@ class Upgrade(NamedTuple):
 
 
 def plan_upgrade(vm: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None = None) -> Upgrade:
-    """Return the planned upgrade; raise StatusError if the current objects conflict with the VM."""
+    """Return the planned upgrade; raise StatusError if current objects are missing or conflict with the VM."""
     drifts = [drift for role in KINDS if (drift := find_drift(vm, role, lookup)) is not None]
     behind = [drift for drift in drifts if drift.state in _BEHIND]
     gone = [drift for drift in drifts if drift.state == "gone"]
     plan = Upgrade(behind, gone, [])
-    if any(drift.state == "changed" for drift in behind):
+    if plan.has_unknown_changes:
+        _make_instance(release(vm, plan.roles), lookup, configuration)
+    elif any(drift.state == "changed" for drift in behind):
         plan.changes.extend(_compare_instances(vm, release(vm, plan.roles), lookup, configuration))
     return plan
 
@@ -71,8 +84,12 @@ def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> JsonObjec
 def _compare_instances(
     then: VirtualMachine, now: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None
 ) -> Iterator[Change]:
-    (old_metadata, old), (new_metadata, new) = (
-        make_instance(vm, get_shape(vm, lookup), configuration, firmware_uuid=firmware_uuid(vm)) for vm in (then, now)
-    )
+    (old_metadata, old), (new_metadata, new) = (_make_instance(vm, lookup, configuration) for vm in (then, now))
     yield from compare_values(old_metadata.annotations or {}, new_metadata.annotations or {}, "metadata.annotations")
     yield from compare_values(old, new, "spec")
+
+
+def _make_instance(
+    vm: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None
+) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
+    return make_instance(vm, get_shape(vm, lookup), configuration, firmware_uuid=firmware_uuid(vm))

@@ -66,6 +66,20 @@ def test_live_object_replaces_the_revision(
     assert (found.roles, [drift.role for drift in found.gone], found.changes) == (roles, gone, changes)
 
 
+def test_missing_revision_is_replaced_with_unknown_changes() -> None:
+    world = build_world(LARGE, ON_SOCKETS)
+    del world[Reference("apps", "ControllerRevision", "default", "kept-size")]
+    found = plan_upgrade(build_vm(**MATCHERS), world.get)
+    assert (found.roles, found.gone, found.changes, found.has_unknown_changes) == (["instancetype"], [], [], True)
+
+
+def test_missing_revision_of_a_missing_object_cannot_be_replaced() -> None:
+    world = build_world(None, ON_SOCKETS)
+    del world[Reference("apps", "ControllerRevision", "default", "kept-size")]
+    with pytest.raises(StatusError, match='"small" not found'):
+        plan_upgrade(build_vm(**MATCHERS), world.get)
+
+
 def test_revision_of_an_older_version_changes_nothing() -> None:
     older = dict([keep("kept-size", build_instancetype(version="v1beta1"))])
     found = plan_upgrade(build_vm(**MATCHERS), {**build_world(SMALL, ON_SOCKETS), **older}.get)
