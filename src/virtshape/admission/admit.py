@@ -7,9 +7,17 @@ The API server admits; the mutating webhook completes, and the validating webhoo
 from typing import Final
 
 from virtshape.admission.checkresult import IN_USE, Evaluation, require_valid, split_violations
-from virtshape.admission.clusterstate import Admitted, ClusterState, Steps, VMCount
+from virtshape.admission.clusterstate import (
+    CONFIGURATION,
+    Admitted,
+    ClusterState,
+    Steps,
+    VMCount,
+    read_configuration,
+)
 from virtshape.admission.configuration import evaluate_configuration
 from virtshape.admission.datavolume import check_data_volume
+from virtshape.admission.impossible import check_possible
 from virtshape.admission.instance import complete_vmi, evaluate_completed_vmi, evaluate_vmi
 from virtshape.admission.sizing import check_sizing
 from virtshape.admission.submission import Submission
@@ -17,6 +25,7 @@ from virtshape.admission.virtualmachine import complete_vm, evaluate_completed_v
 from virtshape.api.cdi import DataVolume
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
+from virtshape.resolve.find import preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
 from virtshape.resolve.reference import Reference
 
@@ -88,7 +97,11 @@ def _evaluate_other(submission: Submission) -> Steps[Evaluation]:
 
 
 def _evaluate_sizing(submission: Submission) -> Steps[Evaluation]:
-    violations = list(check_sizing(submission.read()))
+    found = submission.read()
+    violations = list(check_sizing(found))
+    preference = preference_spec(found)
+    if preference is not None and not split_violations(violations).causes:
+        violations += check_possible(preference, read_configuration((yield CONFIGURATION)))
     if submission.old is not None and not split_violations(violations).causes:
         violations += yield from _warn_of_users(submission)
     return Evaluation(submission.new, violations)

@@ -15,8 +15,19 @@ IN_USE: Final = "in-use"
 """Rule for changed objects that VMs refer to."""
 MEMORY_NOT_SET: Final = "memory-not-set"
 """Rule for a VM that has no memory from itself or its instance type, where KubeVirt accepts it."""
+IMPOSSIBLE: Final = "impossible-preference"
+"""Rule for values of a preference that no guest can have, where KubeVirt accepts them."""
 WARNINGS: Final = frozenset(
-    {DEPRECATED, DEFERRED, IN_USE, MEMORY_NOT_SET, "inference-ignored", "preference-ignored", "inference-kept"}
+    {
+        DEPRECATED,
+        DEFERRED,
+        IMPOSSIBLE,
+        IN_USE,
+        MEMORY_NOT_SET,
+        "inference-ignored",
+        "preference-ignored",
+        "inference-kept",
+    }
 )
 """Rules that cause a warning, not a rejection."""
 

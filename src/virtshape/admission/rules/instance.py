@@ -21,7 +21,7 @@ from virtshape.api.wellknown import CREATED_BY_LABEL, NODE_LABEL, SCHEDULABLE_LA
 
 _EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
 _IO_THREADS_POLICIES: Final = ("shared", "auto", "supplementalPool")
-_ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
+ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
 RESERVED_LABELS: Final = frozenset(
     {
         CREATED_BY_LABEL,
@@ -42,10 +42,10 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Fiel
         field = f"{root}.evictionStrategy"
         reason = f"{field} is set with an unrecognized option: {spec.eviction_strategy}"
         yield FieldError(field, f"{reason}; use one of {', '.join(_EVICTION_STRATEGIES)}", rule="unsupported-value")
-    if spec.architecture and spec.architecture not in _ARCHITECTURES:
+    if spec.architecture and spec.architecture not in ARCHITECTURES:
         reason = f"unsupported architecture: {spec.architecture}"
         yield FieldError(
-            f"{root}.architecture", f"{reason}; use one of {', '.join(_ARCHITECTURES)}", rule="unsupported-value"
+            f"{root}.architecture", f"{reason}; use one of {', '.join(ARCHITECTURES)}", rule="unsupported-value"
         )
     if domain.io_threads_policy and domain.io_threads_policy not in _IO_THREADS_POLICIES:
         reason = f"Invalid IOThreadsPolicy ({domain.io_threads_policy})"

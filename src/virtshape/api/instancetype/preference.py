@@ -81,7 +81,7 @@ class DevicePreferences(Model):
     preferred_input_bus: str | None = None
     """Bus of input devices: usb or virtio."""
     preferred_input_type: str | None = None
-    """Kind of input devices: tablet or keyboard."""
+    """Kind of input devices; only tablet is supported."""
     preferred_sound_model: str | None = None
     """Model of the VM's sound device: ich9 or ac97; does not add a sound device."""
     preferred_video_type: str | None = None

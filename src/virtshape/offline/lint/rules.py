@@ -259,6 +259,12 @@ _SHAPES: Final = (
 )
 _TARGETS: Final = (
     Rule(
+        "impossible-preference",
+        "error",
+        "No guest can have what the preference asks for; servers only warn about it",
+        "Correct or remove the field in the message.",
+    ),
+    Rule(
         "target-version",
         "error",
         "The KubeVirt release of --target does not serve the apiVersion",

@@ -62,8 +62,10 @@ CASES = {
     "secure boot of a preference without SMM": Case(
         "impossible-combination",
         documents(
-            preference("firmware: {preferredEfi: {secureBoot: true}}"),
-            vm(spec=LIKED).replace("domain:", "§domain:"),
+            preference("firmware: {preferredEfi: {secureBoot: true}}\nfeatures: {preferredSmm: {}}"),
+            vm(spec=LIKED, domain="memory: {guest: 1Gi}\nfeatures: {smm: {enabled: false}}").replace(
+                "domain:", "§domain:"
+            ),
         ),
         "SMM",
     ),

@@ -19,6 +19,9 @@ CASES = {
     "overcommit too large": Case(
         "invalid-instancetype", instancetype("memory: {guest: 1Gi, §overcommitPercent: 120}"), "between 0 and 100"
     ),
+    "impossible preference": Case(
+        "impossible-preference", preference("devices: {§preferredDiskBus: nonsense}"), "unrecognized bus nonsense"
+    ),
     "unknown topology": Case(
         "invalid-preference", preference("cpu: {§preferredCPUTopology: round}"), "unknown preferredCPUTopology round"
     ),
@@ -32,11 +35,13 @@ CASES = {
     ),
     "deprecated EFI field": Case(
         "deprecated-field",
-        preference("firmware: {§preferredUseEfi: true}"),
+        preference("firmware: {§preferredUseEfi: true}\nfeatures: {preferredSmm: {}}"),
         "preferredUseEfi is deprecated: use preferredEfi",
     ),
     "deprecated secure boot field": Case(
-        "deprecated-field", preference("firmware: {§preferredUseSecureBoot: true}"), "use preferredEfi"
+        "deprecated-field",
+        preference("firmware: {§preferredUseEfi: true, §preferredUseSecureBoot: true}\nfeatures: {preferredSmm: {}}"),
+        "use preferredEfi",
     ),
     "deprecated ratio field": Case(
         "deprecated-field", preference("§preferSpreadSocketToCoreRatio: 2"), "use cpu.spreadOptions.ratio"
