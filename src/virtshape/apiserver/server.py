@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from virtshape.api.cdi import UploadTokenRequest
 from virtshape.api.codec import encode
@@ -17,7 +17,7 @@ from virtshape.api.kinds import is_custom_resource
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
-from virtshape.apiserver.auth.authentication import User, read_certificate
+from virtshape.apiserver.auth.authentication import Credential, User, read_certificate
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.auth.impersonation import impersonate
 from virtshape.apiserver.auth.reviews import AuthContext, answer_review, read_review
@@ -71,7 +71,19 @@ _WRITERS: Final[dict[str, Writer]] = {
 }
 _AUTHENTICATION: Final = "authentication.k8s.io/v1"
 _log = logging.getLogger(__name__)
+_NO_CREDENTIAL: Final = Credential()
+_OF_CONSOLE: Final = ("", "console")
 _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
+
+
+class BrowserAccess(Protocol):
+    """The web console, as far as the API server needs it."""
+
+    def answer(self, request: Request) -> Response | Awaitable[Response] | None:
+        """Return the response to a request for the console; None if the path belongs to the API."""
+
+    def find_credential(self, request: Request) -> Credential | None:
+        """Return the credential of a request's session; raise StatusError 403 if another site made the request."""
 
 
 class Server:
@@ -88,6 +100,7 @@ class Server:
         issue_token: IssueToken,
         uploads: Uploads,
         audit: AuditLog,
+        console: BrowserAccess | None = None,
     ) -> None:
         self._context = context
         self._actions = actions
@@ -98,6 +111,7 @@ class Server:
         self._issue_token = issue_token
         self._uploads = uploads
         self._audit = audit
+        self._console = console
         self._writes = Slots()
 
     def set_address(self, address: str) -> None:
@@ -107,7 +121,12 @@ class Server:
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         """Return the response to a request, or an awaitable."""
         try:
-            if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
+            segment = request.path[1:].partition("/")[0]
+            if segment in _OF_CONSOLE and self._console is not None:
+                page = self._console.answer(request)
+                if page is not None:
+                    return page
+            if segment in _OPEN_TO_ALL:
                 reveal = partial(self._may_see_reasons, request)
                 return self._publisher.answer(request, reveal=reveal) or build_not_found_response()
             if find_upload(request.path) is not None:
@@ -195,7 +214,10 @@ class Server:
     def _identify(self, request: Request) -> Caller:
         headers = request.headers
         shown = headers.get("authorization") or _find_offered_token(request)
-        user = self._auth.authenticator.authenticate(shown, read_certificate(request.certificate))
+        credential = Credential(shown, read_certificate(request.certificate))
+        if credential == _NO_CREDENTIAL and self._console is not None:
+            credential = self._console.find_credential(request) or credential
+        user = self._auth.authenticator.authenticate(*credential)
         impersonation = {
             name: text.split(LINE) for name, text in headers.items() if name.startswith(IMPERSONATION_PREFIX)
         }

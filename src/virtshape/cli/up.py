@@ -229,6 +229,9 @@ def print_ready(ready: "Ready", directory: Path) -> None:
         "  kubectl get vmclusterinstancetypes\n"
         "  kubectl apply -f examples/demo.yaml\n"
         "  kubectl get vm -o wide\n\n"
+        "Or in a browser; this link works once, within five minutes:\n\n"
+        f"  {ready.console_link}\n\n"
+        f"`virtshape open{flag}` makes a new link. "
         f"Ctrl-C stops it; so does `virtshape down{flag}`."
     )
     sys.stdout.flush()

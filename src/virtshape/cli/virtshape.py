@@ -8,6 +8,7 @@ from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
 ENTRIES = {
     "up": Entry("virtshape.cli.up", "Run the API server in this terminal."),
+    "open": Entry("virtshape.cli.open", "Open the web console in a browser."),
     "down": Entry("virtshape.cli.down", "Stop a running server."),
     "doctor": Entry("virtshape.cli.doctor", "Check whether this machine can run guests."),
     "status": Entry("virtshape.cli.status", "Show the status of the server."),

@@ -22,9 +22,10 @@ from virtshape.apiserver.admission.quotas import QuotaAdmission
 from virtshape.apiserver.admission.rbac import RbacAdmission
 from virtshape.apiserver.admission.storestate import StoreState
 from virtshape.apiserver.audit import AuditLog
-from virtshape.apiserver.auth.authentication import Authenticator
+from virtshape.apiserver.auth.authentication import Authenticator, Credential
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.auth.certificates import CERTIFICATE_LIFETIME
+from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.pki import Pki
 from virtshape.apiserver.auth.reviews import AuthContext
 from virtshape.apiserver.auth.tokenrequest import answer_token_request
@@ -70,9 +71,14 @@ from virtshape.supervise.tasks import (
     CONTROLLER_MANAGER,
     STORE_PROBE,
 )
+from virtshape.web.console import Console
+from virtshape.web.sessions import open_sessions
+from virtshape.web.signin import Identity
 
 MAX_PAUSE: Final = timedelta(hours=1)
 
+SESSIONS_FILE: Final = "sessions.json"
+"""The sessions of the web console, in the data directory; backups leave them out."""
 COMPONENT: Final = "embedded"
 COMPACTION_SECONDS: Final = 30.0
 IDLE_PROBE_SECONDS: Final = 30.0
@@ -95,10 +101,11 @@ class Settings(Struct, kw_only=True):
 
 
 class Ready(Struct):
-    """Address and kubeconfig of a server that is ready."""
+    """Address and kubeconfig of a server that is ready, and a link that signs in to its web console once."""
 
     url: str
     kubeconfig: Path
+    console_link: str
 
 
 class System(NamedTuple):
@@ -108,6 +115,7 @@ class System(NamedTuple):
     directory: Directory
     server: Server
     supervisor: Supervisor
+    console: Console
 
 
 async def run(settings: Settings, on_ready: Callable[[Ready], None]) -> None:
@@ -167,7 +175,9 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
                 on_running=components.note_controllers,
             )
             await enter(supervisor.running(CONTROLLER_MANAGER, start))
-        yield Ready(url, ensure_admin(system.directory, url))
+        kubeconfig = ensure_admin(system.directory, url)
+        admin = Credential(f"Bearer {find_token(kubeconfig.read_text())}")
+        yield Ready(url, kubeconfig, await system.console.write_link(url, admin))
 
 
 @contextlib.asynccontextmanager
@@ -201,8 +211,8 @@ async def assemble(
         async with supervisor.running(ACCOUNTS_AND_ROLES, reconciler.run):
             with AuditLog(settings.directory / "audit.log") as audit:
                 uploads = Uploads(store, upload_sink, audit)
-                server = _build_server(store, directory, access, audit, settings, streams, uploads, supervisor)
-                yield System(store, directory, server, supervisor)
+                server, console = _build_server(store, directory, access, audit, settings, streams, uploads, supervisor)
+                yield System(store, directory, server, supervisor, console)
     finally:
         await store.close()
 
@@ -228,7 +238,7 @@ def _build_server(
     streams: GuestStreams | None,
     uploads: Uploads,
     supervisor: Supervisor,
-) -> Server:
+) -> tuple[Server, Console]:
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.registry, signer, access.find_uid)
     access.authenticator = authenticator
@@ -241,7 +251,9 @@ def _build_server(
         QuotaAdmission(store),
     )
     writes = WriteContext(store, chain)
-    return Server(
+    sessions = open_sessions(settings.directory / SESSIONS_FILE)
+    console = Console(partial(_identify, authenticator), audit.record, sessions)
+    server = Server(
         writes,
         AuthContext(authenticator, access.authorizer),
         publisher=Publisher(
@@ -256,7 +268,13 @@ def _build_server(
         ),
         uploads=uploads,
         audit=audit,
+        console=console,
     )
+    return server, console
+
+
+async def _identify(authenticator: Authenticator, credential: Credential) -> Identity:
+    return Identity(authenticator.authenticate(*credential), authenticator.get_expiry(credential))
 
 
 def _build_definitions(store: Store) -> FixedSource:

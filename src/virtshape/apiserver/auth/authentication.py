@@ -43,6 +43,13 @@ class ClientCertificate(NamedTuple):
     expires: float
 
 
+class Credential(NamedTuple):
+    """What a client shows to authenticate: an Authorization header, or a client certificate."""
+
+    authorization: str | None = None
+    certificate: ClientCertificate | None = None
+
+
 class TokenIdentity(NamedTuple):
     """The user of a token, its audiences and its expiry."""
 
@@ -78,6 +85,16 @@ class Authenticator:
             raise unauthorized()
         key = sha256(authorization.encode()).digest()
         return self._recall(key) or self._accept_header(key, authorization)
+
+    def get_expiry(self, credential: Credential) -> float | None:
+        """Return when a credential expires, None for never; raise StatusError 401 if it is not valid."""
+        self.authenticate(*credential)
+        if credential.certificate is not None:
+            return credential.certificate.expires
+        try:
+            return self.review_token(_bearer_token(credential.authorization or "")).expires
+        except TokenError:
+            raise unauthorized() from None
 
     def review_token(self, token: str, audiences: Sequence[str] = ()) -> TokenIdentity:
         """Return the user and the matching audiences of a token; raise TokenError if it is invalid."""

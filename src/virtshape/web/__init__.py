@@ -1,0 +1,1 @@
+"""The web console on the server side: its files, and the sessions of browsers."""

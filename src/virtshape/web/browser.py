@@ -1,0 +1,76 @@
+"""
+Checks on requests of browsers: the session cookie, the origin and the CSRF token.
+
+A browser adds cookies to requests that other sites make. Such requests are refused twice: by their origin, and because
+other sites cannot read the CSRF token.
+"""
+
+from typing import Final
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.message import Request
+from virtshape.web.sessions import is_csrf_token
+
+CSRF_HEADER: Final = "x-csrf-token"
+COOKIE_PREFIX: Final = "__Host-virtshape-session"
+"""The prefix `__Host-` makes browsers accept the cookie only from this host, over HTTPS and for all paths."""
+
+_SAFE_METHODS: Final = ("GET", "HEAD")
+_ATTRIBUTES: Final = "Path=/; Secure; HttpOnly; SameSite=Strict"
+
+
+def find_session_secret(request: Request) -> str | None:
+    """Return the value of the session cookie."""
+    header = request.headers.get("cookie")
+    if not header:
+        return None
+    wanted = _name_cookie(request)
+    for pair in header.split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == wanted:
+            return value
+    return None
+
+
+def write_cookie(request: Request, secret: str, seconds: float) -> tuple[str, str]:
+    """Return the header that sets the session cookie."""
+    return "set-cookie", f"{_name_cookie(request)}={secret}; Max-Age={max(int(seconds), 0)}; {_ATTRIBUTES}"
+
+
+def clear_cookie(request: Request) -> tuple[str, str]:
+    """Return the header that removes the session cookie."""
+    return write_cookie(request, "", 0)
+
+
+def require_own_page(request: Request, secret: str) -> None:
+    """Raise StatusError 403 unless a page of this server made the request; `secret` is its session's."""
+    require_same_origin(request)
+    if request.method not in _SAFE_METHODS and not is_csrf_token(secret, request.headers.get(CSRF_HEADER, "")):
+        raise _forbidden(f"the header {CSRF_HEADER} is missing or does not belong to the session")
+
+
+def require_same_origin(request: Request) -> None:
+    """
+    Raise StatusError 403 unless the browser says that the request comes from this server's own origin.
+
+    Browsers set Sec-Fetch-Site on all requests but WebSockets, and Origin on WebSockets and writes. The address bar and
+    bookmarks (`none`) may only read.
+    """
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    if origin is None and (site is None or request.wants_websocket):
+        raise _forbidden("the request does not state its origin")
+    if origin is not None and origin.lower() != f"https://{request.headers.get('host', '').lower()}":
+        raise _forbidden(f"requests from {origin[:200]} are not allowed")
+    is_own = site in (None, "same-origin") or (site == "none" and request.method in _SAFE_METHODS)
+    if not is_own:
+        raise _forbidden("requests from other sites are not allowed")
+
+
+def _name_cookie(request: Request) -> str:
+    """Return the cookie's name with the port: browsers share cookies between the ports of a host."""
+    host, colon, port = request.headers.get("host", "").rpartition(":")
+    return f"{COOKIE_PREFIX}-{port}" if colon and host and port.isdecimal() else COOKIE_PREFIX
+
+
+def _forbidden(reason: str) -> StatusError:
+    return StatusError(403, "Forbidden", f"forbidden: {reason}")
