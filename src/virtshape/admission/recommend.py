@@ -8,15 +8,10 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from virtshape.admission.fit import Fit
+from virtshape.admission.compatibility import check_compatibility
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
-from virtshape.api.kubevirt.devices import Devices
-from virtshape.api.kubevirt.domain import DomainSpec
-from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
-from virtshape.engine.draft import Draft
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.nearest import count_traits
 from virtshape.engine.topology import count_vcpus
@@ -122,19 +117,9 @@ def _find_reasons(offer: Offer, need: Need) -> Iterator[str]:
     if offer.gpus < need.gpus:
         wanted = "1 required" if need.gpus == 1 else f"{need.gpus} required"
         yield f"{_count(offer.gpus, 'GPU') if offer.gpus else 'no GPU'}, {wanted}"
-    yield from _find_unmet(offer, need)
-
-
-def _find_unmet(offer: Offer, need: Need) -> Iterator[str]:
-    """Yield the preference requirements that a VM with only this instance type does not meet."""
-    if need.preference is None:
-        return
-    empty = Draft(ObjectMeta(), VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices())))
-    fit = Fit(empty, offer.spec, need.preference, need.architecture)
-    yield from (conflict.message for conflict in fit.check_requirements())
-    spread = fit.check_spread()
-    if spread is not None:
-        yield spread.message
+    if need.preference is not None:
+        unmet = check_compatibility(offer.spec, need.preference, need.architecture)
+        yield from (conflict.message for conflict in unmet)
 
 
 def _measure_distance(offer: Offer, need: Need) -> Decimal:

@@ -67,14 +67,16 @@ class Subresource(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action of KubeVirt's subresource API; discovery lists no verbs for these."""
+    """An action of the subresource API; discovery lists no verbs for these."""
 
     name: str
     namespaced: bool
 
 
 ACTIONS = (
+    Action("check-compatibility", namespaced=True),
     Action("expand-vm-spec", namespaced=True),
+    Action("explain-vm-spec", namespaced=True),
     Action("version", namespaced=False),
     Action("virtualmachineinstances/addvolume", namespaced=True),
     Action("virtualmachineinstances/console", namespaced=True),

@@ -28,10 +28,10 @@ from virtshape.client.actions import expand_sent, expand_stored
 from virtshape.offline.expander import Expander
 from virtshape.offline.expandfiles import ExpandedVM, expand_entries
 from virtshape.offline.files import Entry, Loaded, load
-from virtshape.offline.origins import Origin
 from virtshape.resolve.find import find_object
 from virtshape.resolve.infer import infer_matchers
 from virtshape.resolve.matcher import KINDS
+from virtshape.resolve.origins import Origin
 from virtshape.resolve.reference import Reference
 
 MAX_VALUE_LENGTH = 60

@@ -19,10 +19,10 @@ from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machinetype import default_architecture
 from virtshape.offline.objects import Objects
-from virtshape.offline.origins import Origin, get_sources_of_fields, list_origins
 from virtshape.resolve.find import find_object, get_shape
 from virtshape.resolve.infer import infer_matchers
 from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS, find_matcher
+from virtshape.resolve.origins import Origin, get_sources_of_fields, list_origins
 from virtshape.resolve.reference import NotFoundError, Reference
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
 from virtshape.offline.expander import Expander
 from virtshape.offline.files import Entry, find_duplicates
-from virtshape.offline.origins import Origin
 from virtshape.offline.problems import FileProblem, FilesError, locate, locate_causes
+from virtshape.resolve.origins import Origin
 
 
 class ExpandedVM(NamedTuple):

@@ -15,7 +15,7 @@ from virtshape import Expander, StatusError
 from virtshape.api.codec import encode, to_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
-from virtshape.offline.origins import Origin
+from virtshape.resolve.origins import Origin
 
 DOMAIN = "spec.template.spec.domain"
 ROOT_VOLUME: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}

@@ -69,6 +69,7 @@ _CONSOLES = (
     "virtualmachineinstances/vnc",
     "virtualmachines/portforward",
 )
+_PREVIEWS = ("check-compatibility", "explain-vm-spec")
 _ANSWERS = (
     "virtualmachineinstances/filesystemlist",
     "virtualmachineinstances/guestosinfo",
@@ -176,10 +177,13 @@ def _build_vm_roles() -> list[ClusterRole]:
         _rule(_SUBRESOURCES, _CONSOLES, "get"),
         _rule(_SUBRESOURCES, _ANSWERS, "get"),
         _rule(_SUBRESOURCES, _SWITCHES, "update"),
-        _rule(_SUBRESOURCES, ("expand-vm-spec",), "update"),
+        _rule(_SUBRESOURCES, ("expand-vm-spec", *_PREVIEWS), "update"),
         _rule(_SUBRESOURCES, ("virtualmachines/expand-spec",), "get"),
     ]
-    look = [_rule(_SUBRESOURCES, (*_ANSWERS, "virtualmachines/expand-spec"), "get")]
+    look = [
+        _rule(_SUBRESOURCES, (*_ANSWERS, "virtualmachines/expand-spec"), "get"),
+        _rule(_SUBRESOURCES, _PREVIEWS, "update"),
+    ]
     return [
         _role("kubevirt.io:admin", [*use, *_rules(_OWN_KINDS, *_READ, *_WRITE)], part_of="admin"),
         _role("kubevirt.io:edit", [*use, *_rules(_OWN_KINDS, *_READ, *_CHANGE)], part_of="edit"),

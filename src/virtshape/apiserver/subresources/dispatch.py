@@ -4,11 +4,15 @@ Run actions on VMs and VMIs: load the object, decide, and store the change or ca
 Authorization happens before.
 """
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
 
-from virtshape.api.codec import decode
+from virtshape.admission.clusterstate import Steps
+from virtshape.api.codec import decode, encode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
@@ -16,8 +20,14 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
 from virtshape.apiserver.responses import NO_CACHE, add_warning
+from virtshape.apiserver.subresources.compatibility import (
+    CompatibilityList,
+    read_compatibility_request,
+    search_compatibility,
+)
 from virtshape.apiserver.subresources.crossnamespace import Authorize, CallerReads
 from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
+from virtshape.apiserver.subresources.explain import explain_sent
 from virtshape.apiserver.subresources.guests import GuestOptions, require_guest_action
 from virtshape.apiserver.subresources.objects import ObjectStore
 from virtshape.apiserver.subresources.protocol import GuestAction, GuestStreams
@@ -42,10 +52,10 @@ from virtshape.apiserver.subresources.volumes import (
     request_on_vm,
     request_on_vmi,
 )
-from virtshape.resolve.search import Search
 
 _MAX_ATTEMPTS: Final = 5
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
+_CHECKED_AT_ONCE: Final = 100
 _RUNNING: Final[JsonObject] = {
     "start": (start, StartOptions),
     "stop": (stop, StopOptions),
@@ -74,14 +84,29 @@ class Actions:
 
     async def read(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response:
         """Run an action that needs no guest and changes nothing."""
-        namespace, is_stored = route.namespace, route.action == "expand-spec"
-        data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
+        namespace, reads = route.namespace, CallerReads(route.namespace, authorize)
+        start: Callable[[], Steps[bytes]]
+        match route.resource:
+            case "explain-vm-spec":
+                start = partial(explain_sent, request.body, namespace, self._objects.cluster)
+            case "check-compatibility":
+                return Response(200, await self._check_compatibility(request.body, namespace, reads), headers=_SNIFFED)
+            case "expand-vm-spec":
+                start = partial(expand_sent, request.body, namespace)
+            case _:
+                start = partial(expand_stored, await self._get(KINDS[MACHINES], route, "virtualmachine"))
+        return Response(200, await self._objects.run(start, reads), headers=_SNIFFED)
 
-        def start() -> Search[bytes]:
-            return expand_stored(data) if is_stored else expand_sent(data, namespace)
-
-        body = await self._objects.run(start, CallerReads(namespace, authorize))
-        return Response(200, body, headers=_SNIFFED)
+    async def _check_compatibility(self, body: bytes, namespace: str, reads: CallerReads) -> bytes:
+        wanted = read_compatibility_request(body)
+        start = partial(search_compatibility, wanted, namespace, self._objects.cluster.known)
+        inputs = await self._objects.run(start, reads)
+        items = []
+        for item in inputs.check():
+            items.append(item)
+            if len(items) % _CHECKED_AT_ONCE == 0:
+                await asyncio.sleep(0)  # let other requests run
+        return encode(CompatibilityList(items))
 
     async def ask(self, route: ActionRoute) -> Response:
         """Return data from the guest: an agent query or the console log."""

@@ -35,16 +35,21 @@ def expand_stored(data: bytes) -> Search[bytes]:
 
 def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
     """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
+    return _expand(read_sent(data, namespace), _refuse_sent)
+
+
+def read_sent(data: bytes, namespace: str) -> VirtualMachine:
+    """Return the VM of a request body, in this namespace; raise 400 if it is not a VM of it."""
     vm = _read(data)
     if vm.metadata.namespace and vm.metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
     vm.metadata = replace(vm.metadata, namespace=namespace)
-    return _expand(vm, _refuse_sent)
+    return vm
 
 
 def _read(data: bytes) -> VirtualMachine:
     if not data:
-        raise StatusError(400, "BadRequest", "empty request body: send the VirtualMachine to expand")
+        raise StatusError(400, "BadRequest", "empty request body: send a VirtualMachine")
     try:
         tree = msgspec.json.decode(data)
         if not isinstance(tree, dict) or tree.get("kind") != "VirtualMachine":
@@ -68,12 +73,17 @@ def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
     conflicts = expand_vm(vm, shape, configuration, default_architecture(configuration))
     if conflicts:
         refuse(describe_conflicts(conflicts), tuple(conflicts))
+    add_empty_members(vm)
+    return encode(vm)
+
+
+def add_empty_members(vm: VirtualMachine) -> None:
+    """Add the members that KubeVirt writes also if they are empty."""
     template = vm.spec.template
     template.metadata = template.metadata or ObjectMeta()
     if template.spec is not None:
         template.spec.domain.resources = template.spec.domain.resources or ResourceRequirements()
     vm.status = vm.status or VirtualMachineStatus()
-    return encode(vm)
 
 
 def _refuse_internal(message: str, details: tuple[FieldError, ...]) -> NoReturn:

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
-from virtshape.admission.clusterstate import Finder
+from virtshape.admission.clusterstate import ClusterState, Steps
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.times import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
+from virtshape.apiserver.admission.storestate import StoreState
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
@@ -15,7 +16,7 @@ from virtshape.apiserver.subresources.crossnamespace import CallerReads
 from virtshape.apiserver.subresources.running import STALE, Change, conflict
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, change_object
-from virtshape.resolve.search import Search
+from virtshape.resolve.reference import Reference
 from virtshape.store.record import Record
 
 T = TypeVar("T")
@@ -34,7 +35,11 @@ class ObjectStore(Protocol):
     ) -> None:
         """Write a change to an object, as the system user."""
 
-    async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
+    @property
+    def cluster(self) -> ClusterState:
+        """The state of the cluster, for admission decisions."""
+
+    async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
         """Run a search, which may be started twice; `reads` authorizes each read."""
 
 
@@ -48,9 +53,9 @@ def require_expected(stored: JsonObject, change: Change, kind: str, name: str) -
 class EmbeddedObjects:
     """VMs and VMIs in the embedded store."""
 
-    def __init__(self, context: WriteContext, state: Finder) -> None:
+    def __init__(self, context: WriteContext, cluster: StoreState) -> None:
         self._context = context
-        self._state = state
+        self.cluster = cluster
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
         """Return an object as stored, or None."""
@@ -72,15 +77,15 @@ class EmbeddedObjects:
 
         await change_object(self._context, request, target, APISERVER_USER, options, apply, [], retries=True)
 
-    async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
+    async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
         """Run a search on the objects in the store."""
         search, found = start(), None
         while True:
             try:
-                reference = search.send(found)
+                query = search.send(found)
             except StopIteration as finished:
                 result: T = finished.value
                 return result
-            if reads.needs_permission(reference):
-                await reads.require(reference)
-            found = self._state.find(reference)
+            if isinstance(query, Reference) and reads.needs_permission(query):
+                await reads.require(query)
+            found = self.cluster.answer(query)

@@ -13,6 +13,8 @@ PREFIX: Final = f"/apis/{ACTION_GROUP}/"
 MACHINES: Final = "virtualmachines"
 INSTANCES: Final = "virtualmachineinstances"
 EXPAND: Final = "expand-vm-spec"
+EXPLAIN: Final = "explain-vm-spec"
+COMPATIBILITY: Final = "check-compatibility"
 
 Verb = Literal["get", "update"]
 
@@ -38,6 +40,8 @@ _METHODS: Final[dict[tuple[str, str], tuple[Verb, tuple[str, ...]]]] = {
     (INSTANCES, "filesystemlist"): ("get", ("GET",)),
     (INSTANCES, "consolelog"): ("get", ("GET",)),
     (EXPAND, ""): ("update", ("PUT",)),
+    (EXPLAIN, ""): ("update", ("PUT",)),
+    (COMPATIBILITY, ""): ("update", ("PUT",)),
 }
 
 
@@ -73,6 +77,8 @@ KINDS: Final = {
     MACHINES: _get_kind("VirtualMachine"),
     INSTANCES: _get_kind("VirtualMachineInstance"),
     EXPAND: _get_kind("VirtualMachine"),
+    EXPLAIN: _get_kind("VirtualMachine"),
+    COMPATIBILITY: _get_kind("VirtualMachine"),
 }
 """The kinds that have actions."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from virtshape.admission.clusterstate import ClusterState, Steps
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
@@ -11,7 +12,6 @@ from virtshape.apiserver.subresources.running import Change
 from virtshape.client.resources import format_target
 from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
-from virtshape.resolve.search import Search
 
 T = TypeVar("T")
 
@@ -24,6 +24,7 @@ class ClusterObjects:
     def __init__(self, client: RestClient, context: AdmissionContext) -> None:
         self._client = client
         self._context = context
+        self.cluster: ClusterState = context.cluster
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
         """Return an object as the API server has it now, or None."""
@@ -43,6 +44,6 @@ class ClusterObjects:
         patch = {change.part: change.values}
         await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
 
-    async def run(self, start: Callable[[], Search[T]], reads: CallerReads) -> T:
+    async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
         """Run a search on the cluster's objects."""
         return await self._context.run(start, reads.require)

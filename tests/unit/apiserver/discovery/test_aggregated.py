@@ -71,7 +71,9 @@ def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[s
     actions = list_aggregated(aggregated)["subresources.kubevirt.io", "v1"]["resources"]
     nothing = {"group": "", "version": "", "kind": ""}
     assert {resource["resource"] for resource in actions} == {
+        "check-compatibility",
         "expand-vm-spec",
+        "explain-vm-spec",
         "version",
         "virtualmachineinstances",
         "virtualmachines",

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
-from virtshape.api.model import Model
 from virtshape.engine.draft import Source, Trace
-from virtshape.resolve.find import find_object, instancetype_role
+from virtshape.resolve.find import instancetype_role, search_object
 from virtshape.resolve.matcher import Role, find_matcher
-from virtshape.resolve.reference import Lookup, Reference
+from virtshape.resolve.reference import Lookup
+from virtshape.resolve.search import Search, run_search
 
 _LABELS: dict[Role, str] = {"instancetype": "instance type", "flavor": "flavor", "preference": "preference"}
 
@@ -48,6 +48,11 @@ FieldSources = Mapping[Source, FieldSource]
 
 def get_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
     """Return what can set fields of a VM whose references are resolved but not expanded."""
+    return run_search(search_sources_of_fields(vm), lookup)
+
+
+def search_sources_of_fields(vm: VirtualMachine) -> Search[FieldSources]:
+    """Find what can set fields of a VM, in a search."""
     sources: dict[Source, FieldSource] = {
         "VM": FieldSource("VM", vm.metadata.name),
         "default": FieldSource("default"),
@@ -56,20 +61,22 @@ def get_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
     for source, role in roles.items():
         matcher = find_matcher(vm, role)
         if matcher is not None:
-            sources[source] = FieldSource(_LABELS[role], matcher.name, _find_revision(vm, role, lookup))
+            revision = yield from _search_revision(vm, role)
+            sources[source] = FieldSource(_LABELS[role], matcher.name, revision)
     return sources
 
 
-def _find_revision(vm: VirtualMachine, role: Role, lookup: Lookup) -> str | None:
-    asked: list[Reference] = []
-
-    def note(reference: Reference) -> Model | None:
-        asked.append(reference)
-        return lookup(reference)
-
-    find_object(vm, role, note)
-    used = asked[-1]  # an unusable revision is skipped in favour of the object
-    return used.name if used.kind == "ControllerRevision" else None
+def _search_revision(vm: VirtualMachine, role: Role) -> Search[str | None]:
+    """Return the name of the stored revision that is used, if any."""
+    search, found, used = search_object(vm, role), None, None
+    while True:
+        try:
+            used = search.send(found)
+        except StopIteration:
+            break
+        found = yield used
+    # The last object is the one used: an unusable revision is skipped in favour of the live object.
+    return used.name if used is not None and used.kind == "ControllerRevision" else None
 
 
 def list_origins(vm: VirtualMachine, trace: Trace, sources: FieldSources) -> list[Origin]:
