@@ -109,6 +109,28 @@ def test_vm_is_expanded(installation: Installation, webhook: ComponentProcess, k
     assert (code, status["reason"]) == (400, "BadRequest")
 
 
+def test_vm_is_explained_and_compatibility_is_checked(
+    installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
+) -> None:
+    del webhook
+    kubectl.apply(build_vm())
+    path = f"{GROUP}/v1/namespaces/{kubectl.namespace}"
+    code, explained = installation.plane.request("PUT", f"{path}/explain-vm-spec", build_vm("sent"))
+    assert (code, explained["problems"]) == (200, [])
+    origins = {one["field"]: one["origin"] for one in explained["origins"]}
+    assert origins["spec.template.spec.domain.memory.guest"] == "instancetype"
+    name = kubectl.get("vm", "vm1")["spec"]["instancetype"]["name"]
+    kind = kubectl.get("vm", "vm1")["spec"]["instancetype"].get("kind", "")
+    code, checked = installation.plane.request(
+        "PUT", f"{path}/check-compatibility", {"instancetypes": [{"name": name, "kind": kind}]}
+    )
+    assert code == 200, checked
+    code, status = installation.plane.request(
+        "PUT", f"{path}/check-compatibility", {"instancetypes": [{"name": "none"}]}
+    )
+    assert (code, status["reason"]) == (404, "NotFound")
+
+
 def test_missing_objects_return_404(installation: Installation, kubectl: Kubectl) -> None:
     ran = virtctl(installation, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
