@@ -41,6 +41,7 @@ HEAVY: Final = (
     "tests/docs/",
     "tests/integration/",
     "tests/contract/",
+    "tests/web/",
 )
 """Paths whose tests take seconds each. They start first, so that no long test is left when all others are done."""
 

@@ -47,12 +47,12 @@ def command(directory: Path, kubeconfig: Path | None, only_print: bool) -> None:
     """
     # Imported here to keep `--help` fast.
     from virtshape.client.errors import ConfigError, UnreachableError
-    from virtshape.client.kubeconfig import find_access
+    from virtshape.client.kubeconfig import get_access
     from virtshape.standalone.location import UnknownSystemError, read_access
 
     start = f"Start the server first: virtshape up{name_flag(directory)}"
     try:
-        access = find_access(path=str(kubeconfig)) if kubeconfig else read_access(directory)
+        access = get_access(path=str(kubeconfig)) if kubeconfig else read_access(directory)
         link = asyncio.run(request_link(access))
     except UnknownSystemError as error:
         raise CommandError(str(error), next_step=start) from None

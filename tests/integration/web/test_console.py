@@ -18,7 +18,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.client.access import Credentials, StaticCredentials
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
+from virtshape.client.kubeconfig import get_access
 from virtshape.client.transport import Call
 from virtshape.web.console import CONTENT_SECURITY_POLICY
 
@@ -113,7 +113,7 @@ def test_path_cannot_leave_the_directory(server: LoopbackServer, path: str) -> N
 async def open_browser(folder: Path) -> AsyncIterator[tuple[HttpTransport, dict[str, str]]]:
     """Run a server with the guest `web`; yield a transport without credentials and the headers of a signed-in page."""
     async with open_stream_setup(folder, "web") as setup:
-        access = find_access(path=str(setup.system.kubeconfig))
+        access = get_access(path=str(setup.system.kubeconfig))
         transport = HttpTransport(replace(access, credentials=StaticCredentials(Credentials())))
         headers = {"origin": setup.system.url, "content-type": "application/json"}
         body = json.dumps({"token": find_token(setup.system.kubeconfig.read_text())}).encode()

@@ -1,0 +1,51 @@
+"""Chromium for tests of the web console, and what its pages must not do."""
+
+import shutil
+from typing import Final
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
+
+FLAGS: Final = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SESSION: Final = "/console/session"
+
+
+def find_chromium() -> str | None:
+    """Return the path of Chromium, or None."""
+    return shutil.which("chromium")
+
+
+class PageWatcher:
+    """Records uncaught errors, violations of the content security policy and requests to other origins."""
+
+    def __init__(self, context: BrowserContext, origin: str) -> None:
+        self.problems: list[str] = []
+        self._origins = (f"{origin}/", f"{origin.replace('https:', 'wss:')}/", "data:", "blob:")
+        context.on("weberror", self._note_error)
+        context.on("console", self._note_message)
+        context.on("request", self._note_request)
+
+    def _note_error(self, error: WebError) -> None:
+        self.problems.append(f"uncaught error: {error.error}")
+
+    def _note_message(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and "Content Security Policy" in message.text:
+            self.problems.append(message.text)
+
+    def _note_request(self, request: Request) -> None:
+        if not request.url.startswith(self._origins):
+            self.problems.append(f"request to another origin: {request.url}")
+
+
+def sign_in(context: BrowserContext, origin: str, token: str) -> None:
+    """Start a session, with a cookie in the browser."""
+    response = context.request.post(SESSION, data={"token": token}, headers={"Origin": origin})
+    assert response.ok, response.text()
