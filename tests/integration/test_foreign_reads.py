@@ -1,4 +1,4 @@
-"""A VM sent to expand-vm-spec infers nothing from another namespace that its sender may not read."""
+"""A VM sent to expand-vm-spec or explain-vm-spec infers nothing from another namespace that its sender may not read."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -54,7 +54,7 @@ def dev(server: LoopbackServer, client: Client, paths: NamespacePaths) -> Iterat
     connected.close()
 
 
-def expand(client: Client, paths: NamespacePaths, **source: Any) -> Response:
+def expand(client: Client, paths: NamespacePaths, action: str = "expand-vm-spec", **source: Any) -> Response:
     template = {"metadata": {"name": "root"}, "spec": {**source, "storage": {}}}
     vm: JsonObject = {
         "apiVersion": "kubevirt.io/v1",
@@ -69,7 +69,7 @@ def expand(client: Client, paths: NamespacePaths, **source: Any) -> Response:
             },
         },
     }
-    return client.put(f"/apis/subresources.kubevirt.io/v1/namespaces/{paths.namespace}/expand-vm-spec", vm)
+    return client.put(f"/apis/subresources.kubevirt.io/v1/namespaces/{paths.namespace}/{action}", vm)
 
 
 def from_claim(name: str, namespace: str = "images") -> JsonObject:
@@ -82,8 +82,11 @@ def from_data_source(name: str, namespace: str = "images") -> JsonObject:
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("origin", [from_claim, from_data_source])
-def test_labels_of_another_namespace_are_not_revealed(dev: Client, paths: NamespacePaths, origin: Any) -> None:
-    replies = [expand(dev, paths, **origin(name)) for name in ("golden", "absent")]
+@pytest.mark.parametrize("action", ["expand-vm-spec", "explain-vm-spec"])
+def test_labels_of_another_namespace_are_not_revealed(
+    dev: Client, paths: NamespacePaths, origin: Any, action: str
+) -> None:
+    replies = [expand(dev, paths, action, **origin(name)) for name in ("golden", "absent")]
     assert [reply.status for reply in replies] == [403, 403]
     messages = [reply.tree["message"].replace("absent", "golden") for reply in replies]
     assert messages[0] == messages[1]  # whether the object exists is not revealed either

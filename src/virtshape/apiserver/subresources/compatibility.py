@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from virtshape.admission.clusterstate import CONFIGURATION, Finder, Steps, read_configuration
+from virtshape.admission.clusterstate import CONFIGURATION, Finder, read_configuration
 from virtshape.admission.compatibility import check_compatibility
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -23,6 +23,7 @@ from virtshape.engine.machinetype import default_architecture
 from virtshape.resolve.find import instancetype_spec, preference_spec
 from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS, Role, full_kind
 from virtshape.resolve.reference import NotFoundError, Reference
+from virtshape.resolve.search import Search
 
 MAX_NAMED: Final = 25
 MAX_PAIRS: Final = 5000
@@ -86,7 +87,7 @@ def read_compatibility_request(body: bytes) -> CompatibilityRequest:
     return request
 
 
-def search_compatibility(request: CompatibilityRequest, namespace: str, known: Finder) -> Steps[CompatibilityInputs]:
+def search_compatibility(request: CompatibilityRequest, namespace: str, known: Finder) -> Search[CompatibilityInputs]:
     """Find the objects of a request; `known` lists what the request does not name."""
     configuration = read_configuration((yield CONFIGURATION))
     instancetypes, preferences = [], []
@@ -105,7 +106,7 @@ def search_compatibility(request: CompatibilityRequest, namespace: str, known: F
 
 def _search_all(
     role: Role, wanted: list[Named] | None, namespace: str, known: Finder
-) -> Steps[list[tuple[Named, Model | None]]]:
+) -> Search[list[tuple[Named, Model | None]]]:
     if wanted is None:
         return list(islice(_list_known(role, namespace, known), MAX_PAIRS + 1))
     found: list[tuple[Named, Model | None]] = []
@@ -113,7 +114,7 @@ def _search_all(
         kind = full_kind(InstancetypeMatcher(name=named.name, kind=named.kind), role)
         where = "" if kind == KINDS[role].cluster else namespace
         reference = Reference(INSTANCETYPE_GROUP, kind, where, named.name)
-        answer: Model | None = yield reference
+        answer = yield reference
         if answer is None:
             raise NotFoundError(reference, f"{role}s[{index}].name")
         found.append((Named(named.name, kind), answer))
