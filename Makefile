@@ -5,6 +5,7 @@
 # make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more
 # make lint   format check, lint, types, layers
 # make docs   generate the reference, docs/virtctl.md, the kustomize base and the Helm chart
+# make console  build the web console from console/ with npm into src/virtshape/web/static
 # make bench  run the benchmarks; BENCH=expand runs one
 # make audit  check the locked dependencies against a vulnerability database
 # make sbom   list the locked dependencies as CycloneDX JSON in SBOM=dist/sbom.json
@@ -19,7 +20,7 @@ BENCH ?= all
 FUZZ ?= 100000
 SBOM ?= dist/sbom.json
 
-.PHONY: up tour test test-all test-slow fuzz lint format bench docs audit sbom pin-uv clean
+.PHONY: up tour test test-all test-slow fuzz lint format bench docs console audit sbom pin-uv clean
 .DEFAULT_GOAL := up
 
 up: $(READY)
@@ -61,6 +62,10 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python deploy/generate.py
+
+console:
+	npm --prefix console ci --silent
+	npm --prefix console run --silent build
 
 audit: $(READY)
 	@VENV=$(VENV) bash tools/audit.sh

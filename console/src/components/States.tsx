@@ -1,0 +1,40 @@
+/** What a page shows when it has nothing to show yet: loading, empty, or failed. */
+import type { ComponentChildren } from "preact";
+import type { ApiError } from "../api/client";
+import { Button } from "./Button";
+
+export function Loading({ label = "Loading" }: { label?: string }) {
+  return (
+    <div class="state" role="status">
+      <span class="spinner" aria-hidden="true" />
+      <p>{label}…</p>
+    </div>
+  );
+}
+
+export function EmptyState({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+interface ErrorProps {
+  title: string;
+  error: ApiError | null;
+  retry?: () => void;
+}
+
+/** A failure with the server's message and, for missing rights, who can help. */
+export function ErrorState({ title, error, retry }: ErrorProps) {
+  return (
+    <div class="state" role="alert">
+      <h2>{title}</h2>
+      <p class="state-message">{error?.message}</p>
+      {error?.code === 403 && <p class="muted">Ask an administrator of this server for the permission.</p>}
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  );
+}

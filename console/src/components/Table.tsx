@@ -1,0 +1,155 @@
+/** A sortable table that renders only the rows in view, so that thousands of rows stay smooth. */
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+export interface Column<T> {
+  id: string;
+  title: string;
+  render: (row: T) => ComponentChildren;
+  /** The value that rows are sorted by; columns without it cannot be sorted. */
+  sortBy?: (row: T) => string | number;
+  /** CSS width, such as 8rem; the other columns share the rest. */
+  width?: string;
+  align?: "end";
+  /** Hide the column on narrow screens: below 1100 px (1) or below 720 px (2). */
+  optional?: 1 | 2;
+}
+
+interface TableProps<T> {
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  rowKey: (row: T) => string;
+  /** Column that rows are sorted by at first. */
+  sorted: string;
+  /** Shown instead of rows if there are none. */
+  empty: ComponentChildren;
+}
+
+const ROW = 41; // pixels; the style sheet sets the same height
+const OVERSCAN = 8;
+
+export function Table<T>({ label, columns, rows, rowKey, sorted, empty }: TableProps<T>) {
+  const [sort, setSort] = useState({ column: sorted, descending: false });
+  const ordered = useMemo(() => sortRows(rows, columns, sort), [rows, columns, sort]);
+  const { region, first, count } = useVisibleRows(ordered.length);
+  const visible = ordered.slice(first, first + count);
+  const after = ordered.length - first - visible.length;
+
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
+    <section class="table-region" ref={region} tabIndex={0} aria-label={label}>
+      <table class="table" aria-label={label} aria-rowcount={ordered.length + 1}>
+        <colgroup>
+          {columns.map((column) => (
+            <col key={column.id} class={optionalClass(column)} style={column.width ? { width: column.width } : {}} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} sort={sort} onSort={setSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {first > 0 && <Spacer height={first * ROW} />}
+          {visible.map((row, index) => (
+            <tr key={rowKey(row)} aria-rowindex={first + index + 2}>
+              {columns.map((column) => (
+                <td key={column.id} class={cellClass(column)}>
+                  {column.render(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {after > 0 && <Spacer height={after * ROW} />}
+        </tbody>
+      </table>
+      {ordered.length === 0 && empty}
+    </section>
+  );
+}
+
+interface Sort {
+  column: string;
+  descending: boolean;
+}
+
+interface HeaderProps<T> {
+  column: Column<T>;
+  sort: Sort;
+  onSort: (sort: Sort) => void;
+}
+
+function HeaderCell<T>({ column, sort, onSort }: HeaderProps<T>) {
+  const isSorted = sort.column === column.id;
+  const direction = isSorted ? (sort.descending ? "descending" : "ascending") : "none";
+  const toggle = () => onSort({ column: column.id, descending: isSorted && !sort.descending });
+  return (
+    <th scope="col" class={cellClass(column)} aria-sort={column.sortBy ? direction : undefined}>
+      {column.sortBy ? (
+        <button type="button" class="table-sort" onClick={toggle}>
+          {column.title}
+          <span aria-hidden="true">{isSorted ? (sort.descending ? " ↓" : " ↑") : ""}</span>
+        </button>
+      ) : (
+        column.title || <span class="visually-hidden">Actions</span>
+      )}
+    </th>
+  );
+}
+
+function Spacer({ height }: { height: number }) {
+  return (
+    <tr class="table-spacer">
+      <td style={{ height: `${height}px` }} />
+    </tr>
+  );
+}
+
+function optionalClass<T>(column: Column<T>): string {
+  return column.optional ? `optional-${column.optional}` : "";
+}
+
+function cellClass<T>(column: Column<T>): string {
+  return `${optionalClass(column)} ${column.align === "end" ? "align-end" : ""}`.trim();
+}
+
+function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort): readonly T[] {
+  const value = columns.find((column) => column.id === sort.column)?.sortBy;
+  if (!value) return rows;
+  const sign = sort.descending ? -1 : 1;
+  const keyed = rows.map((row) => ({ row, key: value(row) }));
+  keyed.sort((one, other) => sign * compare(one.key, other.key));
+  return keyed.map(({ row }) => row);
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+function compare(one: string | number, other: string | number): number {
+  return typeof one === "number" && typeof other === "number" ? one - other : collator.compare(`${one}`, `${other}`);
+}
+
+/** Follow the scroll position of a region and return which of `total` rows are in view. */
+function useVisibleRows(total: number) {
+  const region = useRef<HTMLElement>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  useLayoutEffect(() => {
+    const element = region.current;
+    if (!element) return;
+    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    measure();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
+  const count = Math.ceil(view.height / ROW) + 2 * OVERSCAN;
+  const last = Math.max(0, total - count);
+  const first = Math.min(Math.max(0, Math.floor(view.top / ROW) - OVERSCAN), last);
+  return { region, first, count };
+}

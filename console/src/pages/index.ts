@@ -1,0 +1,5 @@
+/** All pages, in the order of the navigation. Each page is one file in this folder. */
+import type { Page } from "../router";
+import { VmList } from "./VmList";
+
+export const PAGES: readonly Page[] = [{ path: "/vms", component: VmList, label: "Virtual machines" }];
