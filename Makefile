@@ -64,7 +64,7 @@ docs: $(READY)
 	$(BIN)/python deploy/generate.py
 
 console:
-	npm --prefix console ci --silent
+	npm --prefix console install --no-save --ignore-scripts --silent
 	npm --prefix console run --silent build
 
 audit: $(READY)

@@ -10,7 +10,7 @@ if ! command -v npm >/dev/null; then
 fi
 built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
-npm --prefix console ci --silent
+npm --prefix console install --no-save --ignore-scripts --silent
 npm --prefix console run --silent check
 (cd console && node build.mjs "$built/static")
 diff -rq "$built/static" src/virtshape/web/static || {
