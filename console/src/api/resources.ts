@@ -31,7 +31,7 @@ function resource<T extends KubernetesObject>(
   return { apiVersion, kind, plural, namespaced };
 }
 
-const INSTANCETYPE = "instancetype.kubevirt.io/v1beta1";
+const INSTANCETYPE = "instancetype.kubevirt.io/v1beta2";
 
 export const VMS = resource<VirtualMachine>("kubevirt.io/v1", "VirtualMachine", "virtualmachines");
 export const VMIS = resource<VirtualMachineInstance>(
