@@ -13,6 +13,28 @@ const watches = process.argv.includes("--watch");
 const LIMIT = 300 * 1024; // compressed, without the serial console and the screen
 const BUNDLED = ["preact", "@xterm/xterm", "@xterm/addon-fit", "@novnc/novnc"];
 
+// xterm.js writes style elements and style attributes, which the Content-Security-Policy forbids. The same rules are
+// allowed as style sheets that scripts construct (src/guest/adoptedStyle.ts) and as properties of element.style.
+const XTERM_EDITS = [
+  ['createElement("style")', 'createElement("adopted-style")', 3],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: part of a program
+  ['.setAttribute("style",`${t.getAttribute("style")||""}${e};`)', ".style.cssText+=`${e};`", 1],
+];
+const xtermStyles = {
+  name: "xterm-styles",
+  setup(build) {
+    build.onLoad({ filter: /@xterm\/xterm\/lib\/xterm\.mjs$/ }, async ({ path }) => {
+      let contents = await readFile(path, "utf8");
+      for (const [from, to, count] of XTERM_EDITS) {
+        const parts = contents.split(from);
+        if (parts.length !== count + 1) throw new Error(`xterm.js changed: expected ${count} times ${from}`);
+        contents = parts.join(to);
+      }
+      return { contents, loader: "js" };
+    });
+  },
+};
+
 const options = {
   absWorkingDir: here,
   entryPoints: { main: "src/main.tsx" },
@@ -28,6 +50,7 @@ const options = {
   assetNames: "[name]-[hash]",
   jsx: "automatic",
   jsxImportSource: "preact",
+  plugins: [xtermStyles],
   metafile: true,
   write: false,
   logLevel: "warning",
@@ -89,7 +112,7 @@ if (watches) {
     name: "write",
     setup: (build) => build.onEnd(async (result) => result.errors.length || report(await writeOutput(result))),
   };
-  await (await esbuild.context({ ...options, plugins: [plugin] })).watch();
+  await (await esbuild.context({ ...options, plugins: [...options.plugins, plugin] })).watch();
 } else {
   report(await writeOutput(await esbuild.build(options)));
 }

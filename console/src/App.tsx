@@ -1,5 +1,6 @@
 /** The whole console: sign-in, or the layout with the page of the current address. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { forgetAccess } from "./api/access";
 import { ApiError, setUnauthorizedHandler } from "./api/client";
 import { fetchSession, type Session, signIn, signOut, takeCode } from "./api/session";
 import { forgetLists } from "./api/watch";
@@ -24,7 +25,7 @@ export function App() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt starts again
   useEffect(() => {
     setUnauthorizedHandler(() => {
-      forgetLists();
+      forgetUser();
       setState({ name: "signed-out", message: "Your session has ended. Sign in again." });
     });
     void start(setState);
@@ -36,7 +37,7 @@ export function App() {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 401) return toast.error("Signing out failed", error);
     }
-    forgetLists();
+    forgetUser();
     setState({ name: "signed-out", message: "You are signed out." });
   };
 
@@ -52,6 +53,11 @@ export function App() {
     case "signed-in":
       return <Console session={state.session} signOut={leave} />;
   }
+}
+
+function forgetUser(): void {
+  forgetLists();
+  forgetAccess();
 }
 
 async function start(setState: (state: State) => void): Promise<void> {

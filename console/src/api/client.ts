@@ -36,6 +36,7 @@ export function describeError(error: unknown): string {
 export interface RequestOptions {
   body?: unknown;
   contentType?: string;
+  accept?: string;
   query?: Record<string, string | undefined>;
   signal?: AbortSignal;
 }
@@ -59,7 +60,7 @@ export function setUnauthorizedHandler(handler: () => void): void {
 
 /** Send a request and return its response; raise ApiError on failure. */
 export async function send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
-  const headers: Record<string, string> = { Accept: "application/json" };
+  const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = csrfToken;
   const init: RequestInit = { method, headers, credentials: "same-origin", cache: "no-store" };
   if (options.body !== undefined) {

@@ -69,14 +69,14 @@ export const EVENTS = resource<CoreEvent>("v1", "Event", "events");
 export const NAMESPACES = resource<Namespace>("v1", "Namespace", "namespaces", false);
 
 /** Return the path of a collection; without a namespace, of all namespaces. */
-export function collectionPath<T extends KubernetesObject>(of: Resource<T>, namespace?: string): string {
+export function collectionPath(of: Resource<KubernetesObject>, namespace?: string): string {
   const root = of.apiVersion.includes("/") ? `/apis/${of.apiVersion}` : `/api/${of.apiVersion}`;
   const scope = of.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : "";
   return `${root}${scope}/${of.plural}`;
 }
 
 /** Return the path of an object. */
-export function objectPath<T extends KubernetesObject>(of: Resource<T>, name: string, namespace?: string): string {
+export function objectPath(of: Resource<KubernetesObject>, name: string, namespace?: string): string {
   return `${collectionPath(of, namespace)}/${encodeURIComponent(name)}`;
 }
 

@@ -1,28 +1,179 @@
+/** All VMs of a namespace, as they change. */
+import { useMemo, useState } from "preact/hooks";
 import type { VirtualMachine } from "../api/objects";
 import { VMS } from "../api/resources";
+import { Badge } from "../components/Badge";
+import { ButtonLink } from "../components/Button";
+import { LiveIndicator } from "../components/LiveIndicator";
 import { PageHeader } from "../components/PageHeader";
-import { EmptyState } from "../components/States";
+import { EmptyState, ErrorState, Loading } from "../components/States";
 import { type Column, Table } from "../components/Table";
+import { formatAge, parseQuantity } from "../format";
 import { useLive } from "../hooks";
-import { useNamespace } from "../settings";
-
-const COLUMNS: Column<VirtualMachine>[] = [
-  { id: "name", title: "Name", render: (vm) => vm.metadata.name, sortBy: (vm) => vm.metadata.name },
-];
+import { Link, pathTo } from "../router";
+import { ALL_NAMESPACES, useNamespace } from "../settings";
+import { type Catalog, listOutdated, useCatalog } from "../vm/catalog";
+import { RowActions } from "../vm/RowActions";
+import { sizeOf, statusOf, toneOf } from "../vm/status";
 
 export function VmList() {
-  const { items } = useLive(VMS, useNamespace());
+  const namespace = useNamespace();
+  const { items, state, error, retry } = useLive(VMS, namespace);
+  const catalog = useCatalog(namespace);
+  const [search, setSearch] = useState("");
+  const [status, setStatus] = useState("");
+  const columns = useMemo(() => buildColumns(namespace === ALL_NAMESPACES, catalog), [namespace, catalog]);
+  const statuses = useMemo(() => [...new Set(items.map(statusOf))].sort(), [items]);
+  const rows = useMemo(() => filterVms(items, search, status), [items, search, status]);
+
+  const create = (
+    <ButtonLink to="/create" look="primary">
+      Create a virtual machine
+    </ButtonLink>
+  );
+  if (state === "failed")
+    return <ErrorState title="The virtual machines cannot be shown" error={error} retry={retry} />;
   return (
     <>
-      <PageHeader title="Virtual machines" />
+      <PageHeader title="Virtual machines" actions={create} />
+      <div class="toolbar">
+        <input
+          class="input input-search"
+          type="search"
+          aria-label="Search by name, instance type or preference"
+          placeholder="Search by name, instance type or preference"
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value)}
+        />
+        <select
+          class="input input-small"
+          aria-label="Status"
+          value={status}
+          onChange={(event) => setStatus(event.currentTarget.value)}
+        >
+          <option value="">All statuses</option>
+          {statuses.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+        <span class="muted toolbar-end">
+          {rows.length === items.length ? items.length : `${rows.length} of ${items.length}`} VMs
+        </span>
+        <LiveIndicator state={state} />
+      </div>
       <Table
         label="Virtual machines"
-        columns={COLUMNS}
-        rows={items}
-        rowKey={(vm) => `${vm.metadata.uid}`}
+        columns={columns}
+        rows={rows}
+        rowKey={(vm) => `${vm.metadata.namespace}/${vm.metadata.name}`}
         sorted="name"
-        empty={<EmptyState title="No virtual machines" />}
+        empty={<NoVms isLoading={state === "loading"} isFiltered={items.length > 0} />}
       />
+    </>
+  );
+}
+
+function NoVms({ isLoading, isFiltered }: { isLoading: boolean; isFiltered: boolean }) {
+  if (isLoading) return <Loading label="Loading virtual machines" />;
+  if (isFiltered) return <EmptyState title="No virtual machine matches" />;
+  return (
+    <EmptyState title="No virtual machines yet">
+      <p>Choose an image, an instance type and a preference, and see the result before you create it.</p>
+    </EmptyState>
+  );
+}
+
+function filterVms(vms: readonly VirtualMachine[], search: string, status: string): readonly VirtualMachine[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length && !status) return vms;
+  return vms.filter((vm) => {
+    const text =
+      `${vm.metadata.name} ${vm.spec.instancetype?.name ?? ""} ${vm.spec.preference?.name ?? ""}`.toLowerCase();
+    return (!status || statusOf(vm) === status) && words.every((word) => text.includes(word));
+  });
+}
+
+function buildColumns(showsNamespace: boolean, catalog: Catalog | null): Column<VirtualMachine>[] {
+  const columns: Column<VirtualMachine>[] = [
+    {
+      id: "name",
+      title: "Name",
+      render: ({ metadata: { namespace = "", name } }) => (
+        <Link to={pathTo("vms", namespace, name)} class="row-link" title={name}>
+          {name}
+        </Link>
+      ),
+      sortBy: (vm) => vm.metadata.name,
+    },
+    {
+      id: "namespace",
+      title: "Namespace",
+      width: "10rem",
+      optional: 2,
+      render: (vm) => vm.metadata.namespace,
+      sortBy: (vm) => vm.metadata.namespace ?? "",
+    },
+    {
+      id: "status",
+      title: "Status",
+      width: "9.5rem",
+      render: (vm) => <Badge tone={toneOf(statusOf(vm))}>{statusOf(vm)}</Badge>,
+      sortBy: statusOf,
+    },
+    {
+      id: "size",
+      title: "Size",
+      width: "9.5rem",
+      optional: 2,
+      render: (vm) => <span title={topologyOf(vm)}>{sizeOf(vm)}</span>,
+      sortBy: (vm) => (vm.status?.effective?.vcpus ?? 0) * 1e15 + (parseQuantity(vm.status?.effective?.memory) || 0),
+    },
+    {
+      id: "instancetype",
+      title: "Instance type",
+      width: "13rem",
+      optional: 1,
+      render: (vm) => <ShapeName vm={vm} catalog={catalog} />,
+      sortBy: (vm) => vm.spec.instancetype?.name ?? "",
+    },
+    {
+      id: "preference",
+      title: "Preference",
+      width: "10rem",
+      optional: 1,
+      render: (vm) => vm.spec.preference?.name ?? <span class="muted">none</span>,
+      sortBy: (vm) => vm.spec.preference?.name ?? "",
+    },
+    {
+      id: "age",
+      title: "Age",
+      width: "5rem",
+      align: "end",
+      optional: 2,
+      render: (vm) => <time title={vm.metadata.creationTimestamp}>{formatAge(vm.metadata.creationTimestamp)}</time>,
+      sortBy: (vm) => -Date.parse(vm.metadata.creationTimestamp ?? ""),
+    },
+    { id: "actions", title: "", width: "9.5rem", align: "end", render: (vm) => <RowActions vm={vm} /> },
+  ];
+  return showsNamespace ? columns : columns.filter((column) => column.id !== "namespace");
+}
+
+function topologyOf(vm: VirtualMachine): string {
+  const topology = vm.status?.effective?.topology;
+  return topology ? `${topology} (sockets x cores x threads)` : "";
+}
+
+function ShapeName({ vm, catalog }: { vm: VirtualMachine; catalog: Catalog | null }) {
+  const outdated = listOutdated(vm, catalog);
+  const newer = outdated.map((role) => (role === "instancetype" ? "instance type" : "preference")).join(" and ");
+  return (
+    <>
+      {vm.spec.instancetype?.name ?? <span class="muted">none</span>}{" "}
+      {newer && (
+        <Badge tone="info" title={`A newer ${newer} is available: open the VM to compare and upgrade`}>
+          newer
+        </Badge>
+      )}
     </>
   );
 }

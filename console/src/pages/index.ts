@@ -1,5 +1,9 @@
 /** All pages, in the order of the navigation. Each page is one file in this folder. */
 import type { Page } from "../router";
+import { VmDetail } from "./VmDetail";
 import { VmList } from "./VmList";
 
-export const PAGES: readonly Page[] = [{ path: "/vms", component: VmList, label: "Virtual machines" }];
+export const PAGES: readonly Page[] = [
+  { path: "/vms", component: VmList, label: "Virtual machines" },
+  { path: "/vms/:namespace/:name", component: VmDetail },
+];
