@@ -13,10 +13,10 @@ export interface YamlLine {
 
 type Tree = unknown;
 
-/** Return the lines of an object; fields that are undefined or null are left out. */
-export function yamlLines(tree: Tree): YamlLine[] {
+/** Return the lines of an object; fields that are undefined or null are left out. `root` starts their paths. */
+export function yamlLines(tree: Tree, root = ""): YamlLine[] {
   const lines: YamlLine[] = [];
-  writeTree(tree, "", 0, lines);
+  writeTree(tree, root, 0, lines);
   return lines;
 }
 
@@ -35,7 +35,7 @@ function writeTree(tree: Tree, path: string, indent: number, lines: YamlLine[]):
     return;
   }
   for (const [key, value] of fieldsOf(tree)) {
-    const at = path ? `${path}.${key}` : key;
+    const at = extendPath(path, key);
     const name = `${formatKey(key)}:`;
     const inner = Array.isArray(value) ? indent : indent + 2;
     if (isNested(value)) {
@@ -45,6 +45,12 @@ function writeTree(tree: Tree, path: string, indent: number, lines: YamlLine[]):
       lines.push({ indent, key: name, value: formatScalar(value), path: at });
     }
   }
+}
+
+/** Return the path of a field; keys with other characters than letters are in brackets, as the server writes them. */
+function extendPath(path: string, key: string): string {
+  if (!path) return key;
+  return /^[A-Za-z0-9_-]+$/.test(key) ? `${path}.${key}` : `${path}[${key}]`;
 }
 
 function writeItem(item: Tree, path: string, indent: number, lines: YamlLine[]): void {

@@ -5,12 +5,14 @@ import { type YamlLine, yamlLines } from "../yaml";
 interface YamlViewProps {
   object: unknown;
   label: string;
+  /** Path of the object in the whole, such as spec. */
+  root?: string;
   /** Class and title of a line. */
   mark?: (line: YamlLine) => { class: string; title: string } | null;
 }
 
-export function YamlView({ object, label, mark }: YamlViewProps) {
-  const lines = useMemo(() => yamlLines(object), [object]);
+export function YamlView({ object, label, root = "", mark }: YamlViewProps) {
+  const lines = useMemo(() => yamlLines(object, root), [object, root]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
     <section class="yaml" aria-label={label} tabIndex={0}>

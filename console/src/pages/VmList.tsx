@@ -153,7 +153,7 @@ function buildColumns(showsNamespace: boolean, catalog: Catalog | null): Column<
       render: (vm) => <time title={vm.metadata.creationTimestamp}>{formatAge(vm.metadata.creationTimestamp)}</time>,
       sortBy: (vm) => -Date.parse(vm.metadata.creationTimestamp ?? ""),
     },
-    { id: "actions", title: "", width: "9.5rem", align: "end", render: (vm) => <RowActions vm={vm} /> },
+    { id: "actions", title: "", width: "9.5rem", align: "end", optional: 2, render: (vm) => <RowActions vm={vm} /> },
   ];
   return showsNamespace ? columns : columns.filter((column) => column.id !== "namespace");
 }

@@ -27,22 +27,26 @@ export function VmEvents({ namespace, name }: { namespace: string; name: string 
       <table class="plain-table">
         <thead>
           <tr>
-            <th scope="col">Age</th>
+            <th scope="col" class="word">
+              Age
+            </th>
             <th scope="col">Type</th>
             <th scope="col">Reason</th>
-            <th scope="col">Message</th>
+            <th scope="col" class="sentence">
+              Message
+            </th>
           </tr>
         </thead>
         <tbody>
           {events.map((event) => (
             <tr key={event.metadata.name}>
-              <td>
+              <td class="word">
                 <time title={timeOf(event)}>{formatAge(timeOf(event))}</time>
               </td>
               <td>
                 <Badge tone={event.type === "Warning" ? "warning" : "neutral"}>{event.type ?? "Normal"}</Badge>
               </td>
-              <td>{event.reason}</td>
+              <td class="word">{event.reason}</td>
               <td>
                 {event.message}
                 {(event.count ?? 1) > 1 && <span class="muted"> ({event.count} times)</span>}

@@ -1,0 +1,156 @@
+/** Choose what the VM boots from. */
+import type { KubernetesObject, PersistentVolumeClaim } from "../api/objects";
+import { CLAIMS, DATA_SOURCES, DATA_VOLUMES, type Resource } from "../api/resources";
+import { SelectField, TextField } from "../components/Field";
+import { type Option, Picker } from "../components/Picker";
+import { useCollection } from "../hooks";
+import { canInfer, type Form, type ImageKind } from "./form";
+import { UploadForm } from "./UploadForm";
+
+interface ImageChoiceProps {
+  form: Form;
+  change: (changed: Partial<Form>) => void;
+  namespace: string;
+  errors: readonly string[] | undefined;
+}
+
+const KINDS: readonly { value: ImageKind; label: string }[] = [
+  { value: "containerDisk", label: "Container disk: an image from a registry, not kept after a stop" },
+  { value: "dataSource", label: "DataSource: a new disk, cloned from a golden image" },
+  { value: "claim", label: "Persistent volume claim: an existing disk" },
+  { value: "dataVolume", label: "DataVolume: an existing disk" },
+  { value: "upload", label: "Upload: a disk image from this computer" },
+];
+
+export function ImageChoice({ form, change, namespace, errors }: ImageChoiceProps) {
+  const setImage = (image: string) => change({ images: { ...form.images, [form.imageKind]: image } });
+  const chooseKind = (kind: ImageKind) => {
+    const inferred = { is: "inferred" } as const;
+    const none = { is: "none" } as const;
+    if (!canInfer(kind)) {
+      change({
+        imageKind: kind,
+        ...(form.instancetype.is === "inferred" && { instancetype: none }),
+        ...(form.preference.is === "inferred" && { preference: none }),
+      });
+    } else if (canInfer(form.imageKind)) change({ imageKind: kind });
+    else change({ imageKind: kind, instancetype: inferred, preference: inferred });
+  };
+  return (
+    <>
+      <SelectField
+        label="Boot from"
+        value={form.imageKind}
+        onValue={(kind) => chooseKind(kind as ImageKind)}
+        options={KINDS}
+      />
+      <Source form={form} change={change} namespace={namespace} setImage={setImage} errors={errors} />
+    </>
+  );
+}
+
+interface SourceProps extends ImageChoiceProps {
+  setImage: (image: string) => void;
+}
+
+function Source({ form, change, namespace, setImage, errors }: SourceProps) {
+  const image = form.images[form.imageKind];
+  switch (form.imageKind) {
+    case "containerDisk":
+      return (
+        <TextField
+          label="Image"
+          value={image}
+          onValue={setImage}
+          errors={errors}
+          hint="Registry, repository and tag of a container disk"
+        />
+      );
+    case "claim":
+      return (
+        <ObjectPicker
+          label="Claim"
+          of={CLAIMS}
+          namespace={namespace}
+          value={image}
+          onValue={setImage}
+          errors={errors}
+          describe={describeClaim}
+        />
+      );
+    case "dataVolume":
+      return (
+        <ObjectPicker
+          label="DataVolume"
+          of={DATA_VOLUMES}
+          namespace={namespace}
+          value={image}
+          onValue={setImage}
+          errors={errors}
+          describe={(volume) => volume.status?.phase ?? ""}
+        />
+      );
+    case "dataSource":
+      return (
+        <>
+          <ObjectPicker
+            label="DataSource"
+            of={DATA_SOURCES}
+            namespace=""
+            value={image}
+            onValue={setImage}
+            errors={errors}
+            describe={() => ""}
+          />
+          <TextField
+            label="Disk size"
+            value={form.diskSize}
+            onValue={(diskSize) => change({ diskSize })}
+            placeholder="as large as the source"
+            hint="Such as 20Gi; empty for the size of the source"
+          />
+        </>
+      );
+    case "upload":
+      return <UploadForm namespace={namespace} done={image} onDone={setImage} errors={errors} />;
+  }
+}
+
+interface ObjectPickerProps<T extends KubernetesObject> {
+  label: string;
+  of: Resource<T>;
+  /** Empty for all namespaces; then the value is namespace/name. */
+  namespace: string;
+  value: string;
+  onValue: (value: string) => void;
+  errors: readonly string[] | undefined;
+  describe: (object: T) => string;
+}
+
+function ObjectPicker<T extends KubernetesObject>(props: ObjectPickerProps<T>) {
+  const { label, of, namespace, value, onValue, errors, describe } = props;
+  const { value: objects, error, isLoading } = useCollection(of, namespace);
+  const options: Option[] = (objects ?? []).map((object) => {
+    const { namespace: own = "", name } = object.metadata;
+    const key = namespace ? name : `${own}/${name}`;
+    return { value: key, label: key, detail: describe(object) };
+  });
+  const none = isLoading ? "Loading…" : `There are none${namespace ? ` in namespace ${namespace}` : ""}.`;
+  const hint = error ? error.message : options.length === 0 ? none : "";
+  return (
+    <Picker
+      label={label}
+      options={options}
+      value={value}
+      onValue={onValue}
+      errors={errors}
+      hint={hint}
+      placeholder={`Choose a ${label === "Claim" ? "claim" : label}`}
+    />
+  );
+}
+
+function describeClaim(claim: PersistentVolumeClaim): string {
+  const size = claim.status?.capacity?.storage ?? claim.spec.resources?.requests?.storage ?? "";
+  return [size, claim.status?.phase].filter(Boolean).join(" · ");
+}
