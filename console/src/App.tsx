@@ -46,7 +46,12 @@ export function App() {
       return <Loading label="Connecting" />;
     case "unreachable":
       return (
-        <ErrorState title="The server cannot be reached" error={state.error} retry={() => setAttempt(attempt + 1)} />
+        <ErrorState
+          whole
+          title="The server cannot be reached"
+          error={state.error}
+          retry={() => setAttempt(attempt + 1)}
+        />
       );
     case "signed-out":
       return <SignIn message={state.message} onSignedIn={(session) => setState({ name: "signed-in", session })} />;

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.support.demo import get_demo
 from tests.support.guests import require_qemu
 from tests.support.upprocess import System, call_virtshape
@@ -18,6 +18,7 @@ from tests.support.webpages import FLAGS, PageWatcher, find_chromium, sign_in
 from virtshape.apiserver.auth.kubeconfig import find_token
 
 VIEWER = "viewer"
+expect.set_options(timeout=30_000)  # milliseconds; the machine may be busy
 
 
 @pytest.fixture(scope="module")  # not longer: while Playwright runs, no test of another module can run an event loop

@@ -12,10 +12,17 @@ export function Loading({ label = "Loading" }: { label?: string }) {
   );
 }
 
-export function EmptyState({ title, children }: { title: string; children?: ComponentChildren }) {
+interface EmptyProps {
+  title: string;
+  children?: ComponentChildren;
+  /** The title is the heading of the page. */
+  whole?: boolean;
+}
+
+export function EmptyState({ title, children, whole = false }: EmptyProps) {
   return (
     <div class="state">
-      <h2>{title}</h2>
+      {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );
@@ -25,13 +32,14 @@ interface ErrorProps {
   title: string;
   error: ApiError | null;
   retry?: () => void;
+  whole?: boolean;
 }
 
 /** A failure with the server's message and, for missing rights, who can help. */
-export function ErrorState({ title, error, retry }: ErrorProps) {
+export function ErrorState({ title, error, retry, whole = false }: ErrorProps) {
   return (
     <div class="state" role="alert">
-      <h2>{title}</h2>
+      {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p class="state-message">{error?.message}</p>
       {error?.code === 403 && <p class="muted">Ask an administrator of this server for the permission.</p>}
       {retry && <Button onClick={retry}>Try again</Button>}

@@ -7,7 +7,7 @@ import { YamlView } from "../components/YamlView";
 import { formatYaml, type YamlLine } from "../yaml";
 import { kubectlCommand, virtctlCommand } from "./commands";
 import type { Explanation, Origin } from "./explain";
-import type { Form } from "./form";
+import { type Form, imageOf } from "./form";
 
 interface PreviewProps {
   vm: VirtualMachine;
@@ -19,8 +19,9 @@ interface PreviewProps {
 
 export function Preview({ vm, form, namespace, open, explanation }: PreviewProps) {
   const [tab, setTab] = useState("result");
+  const waiting = imageOf(form) ? "Computing the result…" : "Choose what to boot from to see the result.";
   const tabs = [
-    { id: "result", label: "Resulting VM", render: () => <Result explanation={explanation} /> },
+    { id: "result", label: "Resulting VM", render: () => <Result explanation={explanation} waiting={waiting} /> },
     { id: "yaml", label: "YAML to apply", render: () => <YamlView object={vm} label="YAML to apply" /> },
   ];
   return (
@@ -42,7 +43,7 @@ const LEGEND: readonly { origin: Origin; label: string }[] = [
   { origin: "default", label: "default" },
 ];
 
-function Result({ explanation }: { explanation: Explanation | null }) {
+function Result({ explanation, waiting }: { explanation: Explanation | null; waiting: string }) {
   const vm = explanation?.virtualMachine;
   const origins = new Map(explanation?.origins.map((one) => [one.field, one]));
   const mark = ({ path }: YamlLine) => {
@@ -62,7 +63,7 @@ function Result({ explanation }: { explanation: Explanation | null }) {
         <YamlView object={vm.spec} label="The resulting VM" root="spec" mark={mark} />
       ) : (
         <p class="notice" role="status">
-          {explanation ? "The VM cannot be expanded: see the errors in the form." : "Computing the result…"}
+          {explanation ? "The VM cannot be expanded: see the errors in the form." : waiting}
         </p>
       )}
     </>

@@ -45,7 +45,9 @@ export function CreateVm() {
   const open = useOpenSizes(form.instancetype, instancetypes);
   const vm = useMemo(() => buildVm(form, namespace, open), [form, namespace, open]);
   const settled = useDebounced(vm, DELAY);
-  const { value: explanation } = useLoad(JSON.stringify(settled), (signal) => explainVm(settled, namespace, signal));
+  const hasImage = imageOf(form) !== "";
+  const key = hasImage ? JSON.stringify(settled) : "";
+  const { value: explanation } = useLoad(key, async (signal) => (key ? explainVm(settled, namespace, signal) : null));
   const problems = [...(explanation?.problems ?? []), ...missingParts(form)];
   const shown = problems.filter((problem) => wasSubmitted || !("isMissing" in problem));
   const errors = placeProblems(shown, open);
@@ -113,7 +115,7 @@ export function CreateVm() {
             </Button>
           </div>
         </form>
-        <Preview vm={vm} form={form} namespace={namespace} open={open} explanation={explanation} />
+        <Preview vm={vm} form={form} namespace={namespace} open={open} explanation={hasImage ? explanation : null} />
       </div>
     </>
   );

@@ -5,7 +5,7 @@ import { useTitle } from "../hooks";
 export function NotFound() {
   useTitle("Not found");
   return (
-    <EmptyState title="There is no such page">
+    <EmptyState whole title="There is no such page">
       <ButtonLink to="/vms">Show the virtual machines</ButtonLink>
     </EmptyState>
   );

@@ -30,11 +30,11 @@ export function VmDetail({ parameters }: { parameters: Parameters }) {
   const vm = vms.items[0];
 
   if (vms.state === "failed")
-    return <ErrorState title={`${name} cannot be shown`} error={vms.error} retry={vms.retry} />;
+    return <ErrorState whole title={`${name} cannot be shown`} error={vms.error} retry={vms.retry} />;
   if (!vm && vms.state === "loading") return <Loading label={`Loading ${name}`} />;
   if (!vm) {
     return (
-      <EmptyState title={`There is no virtual machine ${name} in namespace ${namespace}`}>
+      <EmptyState whole title={`There is no virtual machine ${name} in namespace ${namespace}`}>
         <ButtonLink to="/vms">Show the virtual machines</ButtonLink>
       </EmptyState>
     );

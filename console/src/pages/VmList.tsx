@@ -32,7 +32,7 @@ export function VmList() {
     </ButtonLink>
   );
   if (state === "failed")
-    return <ErrorState title="The virtual machines cannot be shown" error={error} retry={retry} />;
+    return <ErrorState whole title="The virtual machines cannot be shown" error={error} retry={retry} />;
   return (
     <>
       <PageHeader title="Virtual machines" actions={create} />

@@ -1,0 +1,127 @@
+"""The page that creates VMs, in a browser."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.support.upprocess import System
+from tests.support.webobjects import CLAIMS, VMS, build_claim, build_vm, create
+
+IMAGE = "virtshape.local/demo"
+
+
+def open_form(page: Page, name: str = "", query: str = "") -> None:
+    """Open the page and enter the name and the demo image."""
+    page.goto(f"/console/create{query}")
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Image", exact=True).fill(IMAGE)
+
+
+def choose(page: Page, label: str, text: str) -> None:
+    """Choose an option of a picker by typing and Enter."""
+    picker = page.get_by_role("combobox", name=label)
+    picker.click()
+    picker.fill(text)
+    expect(page.get_by_role("listbox").get_by_role("option").first).to_contain_text(text)
+    picker.press("Enter")
+
+
+def line(page: Page, text: str) -> Locator:
+    """Return the line of the resulting VM with this text."""
+    return page.get_by_role("region", name="The resulting VM").locator(".yaml-line", has_text=text)
+
+
+def test_vm_is_created_and_runs(signed_in_page: Page, server: System) -> None:
+    page = signed_in_page
+    open_form(page, "created")
+    choose(page, "Instance type", "u1.small")
+    choose(page, "Preference", "fedora")
+    page.get_by_label("User", exact=True).fill("me")
+    page.get_by_label("SSH public keys").fill("ssh-ed25519 AAAA me@example")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="created")).to_be_visible()
+    expect(page.get_by_role("region", name="Guest")).to_contain_text("Running")
+    expect(page.get_by_role("region", name="Size and shape")).to_contain_text("2Gi")
+    _, vm = server.request("GET", f"{VMS}/created")
+    root, cloudinit = vm["spec"]["template"]["spec"]["volumes"]
+    assert root["containerDisk"] == {"image": IMAGE}
+    data = '#cloud-config\nuser: "me"\nssh_authorized_keys:\n- "ssh-ed25519 AAAA me@example"\n'
+    assert cloudinit["cloudInitNoCloud"] == {"userData": data}
+
+
+def test_each_field_of_the_result_has_the_colour_of_its_origin(signed_in_page: Page) -> None:
+    page = signed_in_page
+    open_form(page, "coloured", "?instancetype=u1.medium&preference=fedora")
+    expect(line(page, "guest: 4Gi")).to_have_class("yaml-line origin-instancetype")
+    expect(line(page, "secureBoot: true")).to_have_attribute("title", "from the preference fedora")
+    expect(line(page, f"image: {IMAGE}")).to_have_class("yaml-line origin-user")
+    expect(line(page, "type: q35")).to_have_class("yaml-line origin-default")
+
+
+def test_errors_appear_at_their_field_while_typing(signed_in_page: Page, server: System) -> None:
+    page = signed_in_page
+    create(server, VMS, build_vm("taken", run_strategy="Halted"))
+    open_form(page, "taken")
+    name = page.get_by_label("Name", exact=True)
+    expect(name).to_have_accessible_description("A VM with this name exists already.")
+    name.fill("Not_A_Name")
+    expect(name).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".field", has=name)).to_contain_text("a lowercase RFC 1123 subdomain")
+    name.fill("fine")
+    expect(name).to_have_attribute("aria-invalid", "false")
+
+
+def test_instance_type_that_is_too_small_says_why(signed_in_page: Page) -> None:
+    page = signed_in_page
+    open_form(page, "small", "?instancetype=u1.nano&preference=windows.11")
+    picker = page.get_by_role("combobox", name="Instance type")
+    expect(picker).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".field", has=picker)).to_contain_text("preference requires 4Gi")
+    picker.click()
+    expect(page.get_by_role("option", name="u1.nano")).to_contain_text("insufficient Memory resources")
+
+
+def test_open_size_has_sliders_that_start_at_what_the_preference_requires(signed_in_page: Page) -> None:
+    page = signed_in_page
+    open_form(page, "open", "?instancetype=cx1.custom&preference=windows.11")
+    memory = page.get_by_role("slider", name="Memory")
+    expect(memory).to_have_attribute("aria-valuetext", "4Gi")
+    memory.press("ArrowRight")
+    expect(memory).to_have_attribute("aria-valuetext", "6Gi")
+    page.get_by_role("slider", name="vCPUs").press("ArrowRight")
+    expect(line(page, "guest: 6Gi")).to_have_class("yaml-line origin-user")
+
+
+def test_defaults_of_a_claim_are_shown_as_inferred(signed_in_page: Page, server: System) -> None:
+    page = signed_in_page
+    create(server, CLAIMS, build_claim("golden", instancetype="u1.large", preference="debian"))
+    page.goto("/console/create")
+    page.get_by_label("Boot from").select_option("claim")
+    choose(page, "Claim", "golden")
+    expect(page.get_by_text("inferred: u1.large")).to_be_visible()
+    expect(page.get_by_text("inferred: debian")).to_be_visible()
+    expect(line(page, "guest: 8Gi")).to_have_class("yaml-line origin-instancetype")
+
+
+def test_viewer_may_not_create(viewer_page: Page) -> None:
+    open_form(viewer_page, "viewed")
+    expect(viewer_page.get_by_text("You may not create virtual machines")).to_be_visible()
+    expect(viewer_page.get_by_role("button", name="Create")).to_be_disabled()
+
+
+def test_create_without_a_name_asks_for_one(signed_in_page: Page) -> None:
+    open_form(signed_in_page)
+    signed_in_page.get_by_role("button", name="Create").click()
+    name = signed_in_page.get_by_label("Name", exact=True)
+    expect(name).to_have_accessible_description("Enter a name.")
+
+
+@pytest.mark.parametrize(
+    ("button", "start"), [("YAML", "apiVersion:"), ("kubectl", "kubectl apply"), ("virtctl", "virtctl")]
+)
+def test_vm_is_copied(signed_in_page: Page, button: str, start: str) -> None:
+    signed_in_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_form(signed_in_page, "copied")
+    signed_in_page.get_by_role("button", name=f"Copy {button}").click()
+    expect(signed_in_page.get_by_text("Copied")).to_be_visible()
+    text = signed_in_page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith(start)
+    assert "copied" in text
