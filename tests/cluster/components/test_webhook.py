@@ -152,7 +152,7 @@ def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> No
 
 def test_deletion_of_a_revision_in_use_gives_a_warning(kubectl: Kubectl) -> None:
     size = build_type("u1.small", 1, "VirtualMachineClusterInstancetype")
-    revision = {
+    revision: JsonObject = {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
         "metadata": {"name": "kept", "labels": {"instancetype.kubevirt.io/object-name": "u1.small"}},

@@ -17,6 +17,7 @@ from virtshape.engine.customize import (
     customize,
     scale_topology,
 )
+from virtshape.engine.preferencechanges import NO_CHANGES
 from virtshape.engine.topology import Topology
 
 OWN = "instancetype.kubevirt.io"
@@ -47,7 +48,7 @@ def build_preference() -> v1beta2.VirtualMachineClusterPreference:
 
 def _customize(source: Instancetype | Preference, size: Size, **options: bool) -> JsonObject:
     assert check_size(source, size) == []
-    tree: JsonObject = to_tree(customize(source, "mine", size, **options))
+    tree: JsonObject = to_tree(customize(source, "mine", size, NO_CHANGES, **options))
     return tree
 
 

@@ -104,7 +104,9 @@ def _list_validating(options: Options) -> list[JsonObject]:
 def _build_revision_webhook(options: Options) -> JsonObject:
     """Return the webhook that warns about the deletion of revisions; it never prevents a deletion."""
     rule = _rule("apps", "controllerrevisions", "DELETE")
-    webhook = _build_webhook("revision.delete", VALIDATE_PATH, rule, options, _by_others(options.namespace), _BY_USERS)
+    webhook = _build_webhook(
+        "revision.delete.virtshape.io", VALIDATE_PATH, rule, options, _by_others(options.namespace), _BY_USERS
+    )
     selector = {"matchExpressions": [{"key": OBJECT_NAME_LABEL, "operator": "Exists"}]}
     return webhook | {"objectSelector": selector, "failurePolicy": "Ignore", "timeoutSeconds": WARNING_SECONDS}
 
