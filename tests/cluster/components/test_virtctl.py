@@ -206,6 +206,15 @@ def test_upload_without_cdi_is_rejected_before_anything_is_created(
     assert kubectl.get("pvc")["items"] == []
 
 
+def test_volumes_of_running_vms_cannot_be_changed(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    kubectl.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec})
+    for command in ("addvolume", "removevolume"):
+        refused = virtctl(command, "web", "--volume-name=data")
+        assert (refused.status, refused.out) == (1, "")
+        assert "Kubernetes cannot add volumes to a running pod" in refused.err
+
+
 def test_request_log_has_no_credentials(virtctl: Virtctl, installation: Installation, kubectl: Kubectl) -> None:
     token = kubectl("create", "token", "default", "--duration=1h").strip()
     arguments = (

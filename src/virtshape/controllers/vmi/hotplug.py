@@ -91,7 +91,8 @@ def list_volume_events(before: VirtualMachineInstance, after: VirtualMachineInst
             continue
         is_fine = status.reason in _WAITS or status.phase == READY
         yield VolumeEvent(status.reason or "", status.message or "", warning=not is_fine)
-    for name in old.keys() - new.keys():
+    attached = {name for name, status in old.items() if status.phase in (READY, DETACHING)}
+    for name in sorted(attached - new.keys()):
         yield VolumeEvent(DETACHED_REASON, f"Detached hotplugged volume {name} from VM", warning=False)
 
 

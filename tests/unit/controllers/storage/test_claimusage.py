@@ -8,6 +8,7 @@ from tests.support.instances import build_vmi
 from tests.support.storageobjects import build_claim
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.status import HotplugVolumeStatus, PersistentVolumeClaimInfo, VolumeStatus
 from virtshape.api.model import JsonObject
 from virtshape.controllers.storage.claimusage import (
     ClaimLocks,
@@ -43,6 +44,17 @@ def test_claims_of_all_volume_kinds_are_listed() -> None:
         ClaimUse("g", "c6", read_only=False, shareable=True),
     ]
     assert list_claim_keys(vmi)[:2] == ["default/c1", "default/c2"]
+
+
+def test_claim_is_used_until_the_guest_has_released_its_disk() -> None:
+    vmi = build_vmi("Running", volumes=[CLAIM])
+    assert vmi.status is not None
+    info = PersistentVolumeClaimInfo(claim_name="c2")
+    vmi.status.volume_status = [
+        VolumeStatus("a", "sda", persistent_volume_claim_info=PersistentVolumeClaimInfo(claim_name="c1")),
+        VolumeStatus("b", "sdb", persistent_volume_claim_info=info, hotplug_volume=HotplugVolumeStatus()),
+    ]
+    assert [use.claim for use in list_claim_uses(vmi)] == ["c1", "c2"]
 
 
 def test_ended_and_refused_instances_use_no_claim() -> None:

@@ -75,3 +75,8 @@ def test_attach_and_detach_are_reported_once() -> None:
     assert list(list_volume_events(attached, detaching)) == [waiting]
     detached = ("HotplugVolumeDetached", "Detached hotplugged volume data from VM", False)
     assert list(list_volume_events(detaching, without)) == [detached]
+
+
+def test_volume_that_was_never_attached_is_not_reported_as_detached() -> None:
+    pending = {**COMMON, "target": "", "phase": "Pending", "reason": "ClaimNotFound", "message": "not found"}
+    assert not list(list_volume_events(build_vmi(status=[pending]), build_vmi()))
