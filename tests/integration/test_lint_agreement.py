@@ -130,16 +130,34 @@ def find_stated(tree: JsonObject) -> Kind:
     return kind
 
 
+KUBEVIRTS: Final = [
+    build("KubeVirt", "kubevirt", {"configuration": settings}, "kubevirt.io/v1", namespace="kubevirt")
+    for settings in (
+        {"instancetype": {"referencePolicy": "expand", "missingReference": "Defer", "revisionName": "Status"}},
+        {
+            "developerConfiguration": {
+                "featureGates": ["VSOCK"],
+                "disabledFeatureGates": ["VSOCK"],
+                "useEmulation": True,
+            }
+        },
+        {"additionalGuestMemoryOverheadRatio": "0.5", "evictionStrategy": "Fly", "vmRolloutStrategy": "LiveUpdate"},
+        {"tlsConfiguration": {"ciphers": ["x"]}, "migrations": {"bandwidthPerMigration": "1Gi"}},
+        {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "1:2", "resourceName": "a.b/c"}]}},
+        {"architectureConfiguration": {"ppc64le": {}}, "network": {"permitSlirpInterface": True}},
+    )
+]
 EVALUATED: Final = [
-    tree for tree in [*read_examples(), *VMS, *WORLD] if find_stated(tree).kind != "PersistentVolumeClaim"
+    tree for tree in [*read_examples(), *VMS, *KUBEVIRTS, *WORLD] if find_stated(tree).kind != "PersistentVolumeClaim"
 ]
 JUDGED_KINDS: Final = [
-    kind for kind in KINDS if kind.kind in ("VirtualMachine", "VirtualMachineInstance", "DataVolume")
+    kind for kind in KINDS if kind.kind in ("VirtualMachine", "VirtualMachineInstance", "KubeVirt", "DataVolume")
 ]
 SIZING_KINDS: Final = [kind for kind in KINDS if kind.group in (INSTANCETYPE_GROUP, FLAVOR_GROUP)]
 OBJECTS: Final = st.one_of(
     mutated([tree for tree in EVALUATED if tree["kind"] == "VirtualMachine"]),
     mutated(EVALUATED),
+    mutated(KUBEVIRTS),
     st.sampled_from(JUDGED_KINDS).flatmap(generated),
     st.sampled_from(SIZING_KINDS).flatmap(generated),
 )

@@ -1,5 +1,6 @@
 """Every setting of the KubeVirt object has an effect, or is in the list of those without one and causes a warning."""
 
+import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,17 +189,24 @@ EFFECTS: dict[str, Effect] = {
     "developerConfiguration.memoryOvercommit": Effect(200, show("resources", "requests", "memory"), "1Gi", "512Mi"),
     "developerConfiguration.nodeSelectors": Effect({"zone": "a"}, show_nodes, {}, {"zone": "a"}),
 }
+CONTROLLERS = "tests/integration/controllers"
 TESTED_ELSEWHERE = {
-    "instancetype.missingReference": "tests/integration/controllers/test_references.py",
-    "instancetype.referencePolicy": "tests/integration/controllers/test_policies.py",
-    "instancetype.revisionName": "tests/integration/controllers/test_status_revisions.py",
-    "commonInstancetypesDeployment.enabled": "tests/integration/controllers/test_catalog_sync.py",
-    "developerConfiguration.disabledFeatureGates": "tests/unit/engine/test_hostaccess.py",
+    "instancetype.missingReference": f"{CONTROLLERS}/test_references.py::test_vm_waits_for_its_instancetype",
+    "instancetype.referencePolicy": f"{CONTROLLERS}/test_references.py::test_reference_policy_expands_vms",
+    "instancetype.revisionName": (
+        f"{CONTROLLERS}/test_status_revisions.py::test_spec_is_never_written_and_the_vm_keeps_its_revision"
+    ),
+    "commonInstancetypesDeployment.enabled": (
+        f"{CONTROLLERS}/test_catalog_sync.py::test_disabled_catalog_is_removed_except_changed_objects"
+    ),
+    "developerConfiguration.disabledFeatureGates": (
+        "tests/unit/engine/test_hostaccess.py::test_field_requires_its_feature_gate"
+    ),
     "seccompConfiguration.virtualMachineInstanceProfile.customProfile.runtimeDefaultProfile": (
-        "tests/unit/controllers/pods/test_build.py"
+        "tests/unit/controllers/pods/test_build.py::test_configured_seccomp_profile"
     ),
 }
-"""Settings whose effect depends on more than a configuration, with the file of their test."""
+"""Settings whose effect depends on more than a configuration, with the test of their effect."""
 
 DEPRECATED = {
     "configuration.network.permitSlirpInterface": (
@@ -247,9 +255,33 @@ def test_setting_has_its_effect(path: str, effect: Effect) -> None:
     assert (effect.observe(KubeVirtConfiguration()), effect.observe(configured)) == (effect.without, effect.result)
 
 
-@pytest.mark.parametrize(("path", "file"), TESTED_ELSEWHERE.items(), ids=TESTED_ELSEWHERE)
-def test_setting_that_is_tested_elsewhere_occurs_in_that_test(path: str, file: str) -> None:
-    assert path.rpartition(".")[2] in (ROOT / file).read_text()
+@pytest.mark.parametrize(("path", "test"), TESTED_ELSEWHERE.items(), ids=TESTED_ELSEWHERE)
+def test_test_of_a_setting_exists_and_sets_it(path: str, test: str) -> None:
+    file, _, name = test.partition("::")
+    functions = read_functions(ROOT / file)
+    assert name in functions
+    assert path.rpartition(".")[2] in list_words(name, functions)
+
+
+def read_functions(file: Path) -> dict[str, ast.AST]:
+    """Return the functions of a module by name, with their decorators."""
+    body = ast.parse(file.read_text()).body
+    return {one.name: one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def list_words(name: str, functions: dict[str, ast.AST]) -> set[str]:
+    """Return the strings, keywords and names in a function and in the functions of its module that it calls."""
+    words: set[str] = set()
+    waiting, seen = [name], set[str]()
+    while waiting:
+        current = waiting.pop()
+        seen.add(current)
+        for node in ast.walk(functions[current]):
+            match node:
+                case ast.Constant(value=str() as word) | ast.keyword(arg=str() as word) | ast.Name(id=word):
+                    words.add(word)
+        waiting += [word for word in words if word in functions and word not in seen]
+    return words
 
 
 @pytest.mark.parametrize("path", [path for path, has in list_settings(KubeVirtSpec) if not has])

@@ -13,6 +13,8 @@ DEFERRED: Final = "deferred-reference"
 """Rule for missing objects that may be created after the VM."""
 IN_USE: Final = "in-use"
 """Rule for changed objects that VMs refer to."""
+NO_EFFECT: Final = "no-effect"
+"""Rule for settings that virtshape ignores."""
 MEMORY_NOT_SET: Final = "memory-not-set"
 """Rule for a VM that has no memory from itself or its instance type, where KubeVirt accepts it."""
 IMPOSSIBLE: Final = "impossible-preference"
@@ -24,6 +26,7 @@ WARNINGS: Final = frozenset(
         IMPOSSIBLE,
         IN_USE,
         MEMORY_NOT_SET,
+        NO_EFFECT,
         "inference-ignored",
         "preference-ignored",
         "inference-kept",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import inspect
 
-from virtshape.admission.checkresult import DEPRECATED
+from virtshape.admission.checkresult import DEPRECATED, NO_EFFECT
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_value
 from virtshape.admission.rules.featuregates import describe_feature_gate
 from virtshape.api.diagnosis import suggest
@@ -62,7 +62,7 @@ def check_effects(tree: JsonObject) -> Iterator[FieldError]:
     """Yield a warning for each setting without effect; `tree` is the spec of the KubeVirt object."""
     for path, message in _list_ineffective(tree, _get_shape(), "spec"):
         if path.removeprefix(f"{AT}.") not in _DEPRECATED:
-            yield FieldError(path, message, rule=DEPRECATED)
+            yield FieldError(path, message, rule=NO_EFFECT)
 
 
 @cache
@@ -117,7 +117,7 @@ def _check_providers(permitted: PermittedHostDevices, at: str) -> Iterator[Field
                 field = f"{at}.{name}[{index}].externalResourceProvider"
                 advice = f"a device plugin must provide {device.resource_name}"
                 message = f"{field}: virtshape does not discover devices: {advice}; set it to true"
-                yield FieldError(field, message, rule=DEPRECATED)
+                yield FieldError(field, message, rule=NO_EFFECT)
 
 
 def _list_ineffective(value: Any, shape: inspect.Type, at: str) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ _FOREIGN_KINDS: Final = {
     "VolumeImportSource",
     "VolumeUploadSource",
 }
-_CHECKED_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "DataVolume", "DataSource"}
+_CHECKED_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "KubeVirt", "DataVolume", "DataSource"}
 _SIZING_GROUPS: Final = {"instancetype.kubevirt.io", "flavor.kubevirt.io"}
 _REASONS: Final = {
     "FieldValueDuplicate": "duplicate-name",

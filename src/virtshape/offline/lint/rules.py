@@ -244,6 +244,12 @@ _SHAPES: Final = (
         "Correct the field in the message.",
     ),
     Rule(
+        "no-effect",
+        "warning",
+        "A setting of the KubeVirt object has no effect on virtshape",
+        "Remove the setting; for a cluster that runs KubeVirt, choose its release with --target.",
+    ),
+    Rule(
         "host-access",
         "error",
         "A VM uses a feature or device that the KubeVirt object in the files does not permit",

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from virtshape.admission.checkresult import NO_EFFECT
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
@@ -57,7 +58,7 @@ class Target:
         self._table = _load_table()
 
     def check_text(self, text: bytes, file: str, known: list[Finding]) -> list[Finding]:
-        """Add the findings of a text for this release to the known ones; each field is reported once."""
+        """Combine the findings of a text for this release with the known ones; each field is reported once."""
         reported = {(each.object, each.field) for each in known if each.rule in _REPORTED}
         findings: list[Finding] = []
         installed: set[tuple[Subject, str]] = set()
@@ -70,7 +71,9 @@ class Target:
             issues = [each for each in self.check_object(document.tree, kind) if (subject, each.field) not in reported]
             findings += (build_finding(each, file, document.position(each.field), subject) for each in issues)
             installed.update((subject, field) for field in self._find_installed(document.tree, kind))
-        kept = [each for each in known if each.rule != _MISSING or (each.object, each.field) not in installed]
+        dropped = [each for each in known if each.rule == _MISSING and (each.object, each.field) in installed]
+        dropped += [each for each in known if each.rule == NO_EFFECT]  # KubeVirt honours these settings
+        kept = [each for each in known if each not in dropped]
         return sorted([*kept, *findings], key=lambda finding: finding.place)
 
     def check_object(self, tree: JsonObject, kind: Kind) -> Iterator[FieldError]:

@@ -19,7 +19,8 @@ def kubevirt(configuration: str, name: str = "kubevirt") -> str:
 CLOSED = kubevirt("{}")
 OPEN = kubevirt(
     "{developerConfiguration: {featureGates: [HostDisk]}, "
-    "permittedHostDevices: {pciHostDevices: [{pciVendorSelector: '10DE:1EB8', resourceName: nvidia.com/T4}]}}"
+    "permittedHostDevices: {pciHostDevices: [{pciVendorSelector: '10DE:1EB8', resourceName: nvidia.com/T4, "
+    "externalResourceProvider: true}]}}"
 )
 CASES = {
     "a host disk": Case(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, lint, vm
 from tests.unit.offline.lint import (
+    test_configuration,
     test_decoding,
     test_fit,
     test_host_access,
@@ -31,7 +32,15 @@ NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
 
 
 def test_every_rule_has_a_case() -> None:
-    modules = (test_fit, test_host_access, test_machine, test_decoding, test_references, test_sizing)
+    modules = (
+        test_configuration,
+        test_fit,
+        test_host_access,
+        test_machine,
+        test_decoding,
+        test_references,
+        test_sizing,
+    )
     tables = [module.CASES for module in modules]
     broken = {case.rule for table in tables for case in table.values()}
     assert broken | COVERED_ELSEWHERE == set(RULES)

@@ -149,6 +149,11 @@ def test_field_with_another_finding_is_reported_once() -> None:
     assert Target("kubevirt-1.8", lambda _: False).check_text(text.encode(), "vm.yaml", [known]) == [known]
 
 
+def test_setting_without_effect_on_virtshape_is_not_reported() -> None:
+    text = "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: kubevirt}\n"
+    assert summarize(lint(f"{text}spec: {{configuration: {{migrations: {{bandwidthPerMigration: 1Gi}}}}}}")) == []
+
+
 def test_instancetype_that_only_the_release_installs_is_not_missing() -> None:
     text = vm(spec="instancetype: {name: gn1.xlarge}", domain="").encode()
     missing = Linter(prescan([text], catalog=True)).check_text(text, "vm.yaml")
