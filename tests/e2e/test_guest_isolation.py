@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.support.demoguests import Guests, build_guest
+from tests.support.demoguests import Guests, build_guest, eventually
 from tests.support.netns import INTERNET, MACHINE, OTHER_MACHINE, isolate_network, serve_directory, serve_dns
 from tests.support.upprocess import System
 
@@ -112,3 +112,38 @@ def test_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(is
     assert "attack: reached internet" in reported
     assert f"Address: {NAMED}" in reported
     assert [name for name in CLOSED if f"attack: no way to {name}\n" not in reported] == [], reported
+
+
+def build_probed(name: str, host: str, port: int) -> JsonObject:
+    """Build a guest whose readiness probe connects to another host."""
+    tree = build_guest(name)
+    probe = {"httpGet": {"host": host, "port": port}, "periodSeconds": 1, "timeoutSeconds": 5}
+    tree["spec"]["template"]["spec"]["readinessProbe"] = probe
+    return tree
+
+
+def wait_for_readiness(guests: Guests, name: str, status: str, message: str = "") -> None:
+    """Wait until the condition Ready of an instance has this status and message."""
+
+    def look() -> bool | None:
+        ready = guests.conditions(name).get("Ready", {})
+        return (ready.get("status") == status and message in ready.get("message", "")) or None
+
+    eventually(look, lambda: f"{name} is not {status}: {guests.conditions(name)}")
+
+
+def test_probe_reaches_the_internet_but_not_the_machine(isolated: Guests) -> None:
+    closed = {"loopback": "127.0.0.1", "gateway": "10.0.2.2", "machine": MACHINE}
+    for name, host in closed.items():
+        isolated.create(build_probed(name, host, LOCAL_PORT))
+    isolated.create(build_probed("internet", INTERNET, 80))
+    for name in closed:
+        wait_for_readiness(isolated, name, "False", "readiness probe failed")
+    wait_for_readiness(isolated, "internet", "True")
+    assert {isolated.conditions(name)["Ready"]["status"] for name in closed} == {"False"}
+
+
+@pytest.mark.usefixtures("broken_pasta")
+def test_probe_of_another_host_is_refused_without_a_network_namespace(isolated: Guests) -> None:
+    isolated.create(build_probed("probed", "127.0.0.1", LOCAL_PORT))
+    isolated.wait_for_event_text("probed", "is not possible for a guest without its own network namespace")

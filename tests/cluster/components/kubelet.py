@@ -17,14 +17,16 @@ from virtshape.cluster.tls.context import build_context
 from virtshape.stream.handshake import accept_key, split_list
 
 PROTOCOL = "v4.channel.k8s.io"
+FLOOD_PIECE = 1024 * 1024
 SUCCESS = b"\x03" + json.dumps({"metadata": {}, "status": "Success"}).encode()
 
 
 class FakeCommand:
     """An exec session over WebSocket messages; the first byte of each message is the stream number."""
 
-    def __init__(self, arguments: list[str], commands: list[list[str]]) -> None:
+    def __init__(self, arguments: list[str], commands: list[list[str]], flood: int = 0) -> None:
         self._out: asyncio.Queue[bytes] = asyncio.Queue()
+        self._flood = flood
         action = arguments[arguments.index("virtshape.launcher.pod.exec") + 1 :]
         commands.append(action)
         match action:
@@ -44,6 +46,9 @@ class FakeCommand:
             self._out.put_nowait(message)
 
     async def read(self) -> bytes:
+        if self._flood:
+            self._flood -= 1
+            return b"\x01" + bytes(FLOOD_PIECE)
         return await self._out.get()
 
     async def write(self, data: bytes) -> None:
@@ -59,12 +64,14 @@ class FakeKubelet:
 
     def __init__(self) -> None:
         self.commands: list[list[str]] = []
+        self.flood = 0
+        """Pieces of output that each command sends first."""
 
     def handle(self, request: Request) -> AnyResponse:
         consent = build_upgrade_headers(request)
         if consent is None:
             return Response(404, request.path.encode(), "text/plain")
-        return Upgrade(FakeCommand(request.query["command"], self.commands), consent, join_fragments=True)
+        return Upgrade(FakeCommand(request.query["command"], self.commands, self.flood), consent, join_fragments=True)
 
 
 def build_upgrade_headers(request: Request) -> tuple[tuple[str, str], ...] | None:

@@ -13,10 +13,12 @@ import pytest
 from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.kubelet import FakeKubelet, run_fake_kubelet
 from tests.cluster.install import retry
+from tests.e2e.memory import measure_process_growth
 from tests.support.kubectl import Kubectl
 from tests.support.podscenarios import NODE, PodDriver
 
 from virtshape.api.core.node import Node
+from virtshape.api.status import StatusError
 from virtshape.client.actions import request_action
 from virtshape.client.guests import open_console, open_port, read_console_log
 from virtshape.client.http import HttpTransport
@@ -219,3 +221,18 @@ async def test_console_and_port_reach_the_guest(
         await port.close()
         assert await read_console_log(client, driver.namespace, "vm1") == b"booted\n"
         assert kubelet.commands == [["console"], ["port", "22"], ["log"]]
+
+
+@pytest.mark.usefixtures("controller")
+async def test_output_of_a_guest_pod_is_bounded(
+    installation: Installation, aggregated: ComponentProcess, namespace: str
+) -> None:
+    async with open_guest(installation, namespace) as (_, client, driver, kubelet):
+        await read_console_log(client, driver.namespace, "vm1")
+        kubelet.flood = 256
+        with measure_process_growth(aggregated.pid) as growth, pytest.raises(StatusError) as refused:
+            await read_console_log(client, driver.namespace, "vm1")
+        assert (refused.value.code, refused.value.message) == (502, "the guest's pod sent more than 16777216 bytes")
+        assert growth.mib < 96
+        kubelet.flood = 0
+        assert await read_console_log(client, driver.namespace, "vm1") == b"booted\n"
