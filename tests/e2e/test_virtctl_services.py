@@ -1,4 +1,4 @@
-"""virtctl expose, credentials and permitted-devices, ours and KubeVirt's own: both write the same objects."""
+"""virtctl expose, credentials, permitted-devices and adm, ours and KubeVirt's own: both write the same objects."""
 
 import os
 import subprocess
@@ -313,3 +313,15 @@ def test_permitted_devices_are_listed(system: System, program: Program) -> None:
     assert ours("permitted-devices", "-o", "json").tree == expected
     removal = {"spec": {"configuration": {"permittedHostDevices": None}}}
     assert system.request("PATCH", path, removal, **headers)[0] == 200
+
+
+def test_log_verbosity_is_set_shown_and_reset(program: Program) -> None:
+    ours, theirs = program("virtshape"), program("kubevirt")
+    for first, second in ((ours, theirs), (theirs, ours)):
+        printed = first.succeed("adm", "log-verbosity", "--all=3", "--virt-api=5")
+        assert printed == "successfully set/reset the log verbosity\n"
+        shown = first.succeed("adm", "log-verbosity", "--all")
+        assert shown == second.succeed("adm", "log-verbosity", "--all")
+        assert shown.splitlines()[:2] == ["virt-api=5", "virt-controller=3"]
+        first.succeed("adm", "log-verbosity", "--reset")
+        assert first.succeed("adm", "log-verbosity", "--virt-api") == "virt-api=2\n"

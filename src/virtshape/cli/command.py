@@ -62,10 +62,18 @@ class Command(click.Command):
         write_examples(self.examples, ctx, formatter)
 
 
-class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+class OptionalValue(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+    """A value that follows `=` or is absent: `--flag=value` or `--flag`."""
+
+    default: ClassVar[str]
+    """The value of a flag without one."""
+
+
+class Switch(OptionalValue):
     """A boolean in the spellings that kubectl accepts."""
 
     name = "true|false"
+    default = "true"
     spellings: ClassVar = {
         **dict.fromkeys(("1", "t", "T", "true", "True", "TRUE"), True),
         **dict.fromkeys(("0", "f", "F", "false", "False", "FALSE"), False),
@@ -151,32 +159,27 @@ class Integer(click.ParamType):  # type: ignore[type-arg] # as above
 
 
 def normalize_args(parameters: Sequence[click.Parameter], args: list[str]) -> list[str]:
-    """Convert kubectl's syntax to click's: add values to bare switches, remove `=` after short flags."""
+    """Convert kubectl's syntax to click's: add values to flags without one, remove `=` after short flags."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
-    switches = {name for option in options if is_switch(option) for name in option.opts}
-    valued = {name for option in options if not option.is_flag and not is_switch(option) for name in option.opts}
+    defaults = {
+        name: option.type.default
+        for option in options
+        if isinstance(option.type, OptionalValue)
+        for name in option.opts
+    }
+    valued = {name for option in options if not option.is_flag for name in option.opts if name not in defaults}
     end = args.index("--") if "--" in args else len(args)
     given: list[str] = []
     for before, arg in zip(["", *args], args[:end], strict=False):
         if before in valued:
             given.append(arg)
-        elif arg in switches:
-            given.append(normalize_switch(arg))
-        elif arg[2:3] == "=" and arg[:2] in switches | valued:
+        elif arg in defaults:
+            given.append(f"{arg}={defaults[arg]}" if arg.startswith("--") else f"{arg}{defaults[arg]}")
+        elif arg[2:3] == "=" and arg[:2] in defaults.keys() | valued:
             given.append(arg[:2] + arg[3:])
         else:
             given.append(arg)
     return given + args[end:]
-
-
-def normalize_switch(arg: str) -> str:
-    """Return the switch with the value true."""
-    return f"{arg}=true" if arg.startswith("--") else f"{arg}true"
-
-
-def is_switch(parameter: click.Parameter) -> bool:
-    """Return True if the parameter is a boolean flag with an optional value."""
-    return isinstance(parameter.type, Switch)
 
 
 def switch(*names: str, **attributes: Any) -> Callable[[F], F]:

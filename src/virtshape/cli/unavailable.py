@@ -29,7 +29,7 @@ def declare(name: str, purpose: str, *, needs: str, instead: Example) -> Command
         raise UnavailableError(message, next_step=f"{instead.purpose}: {instead.line}\n{_KUBEVIRT}")
 
     return Command(
-        name,
+        name.split()[-1],
         callback=refuse,
         params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
         context_settings={"ignore_unknown_options": True},
@@ -87,6 +87,14 @@ template = declare(
     instead=Example(
         "Print a VM from an instance type and a preference",
         "virtctl create vm --instancetype u1.medium --preference fedora",
+    ),
+)
+create_clone = declare(
+    "create clone",
+    "print a VirtualMachineClone, which copies a VM",
+    needs="the API group clone.kubevirt.io",
+    instead=Example(
+        "Print a VM whose disk is a copy of a claim", "virtctl create vm --volume-import type:pvc,src:default/root"
     ),
 )
 objectgraph = declare(

@@ -36,7 +36,9 @@ ENTRIES = {
     ),
     "userlist": Entry("virtshape.cli.guest.agent", "List the users logged in to a guest.", "userlist"),
     "fslist": Entry("virtshape.cli.guest.agent", "List the file systems of a guest.", "fslist"),
-    "permitted-devices": Entry("virtshape.cli.permitteddevices", "List the host devices that VMs may use."),
+    "permitted-devices": Entry(
+        "virtshape.cli.kubevirt", "List the host devices that VMs may use.", "permitted_devices"
+    ),
     "image-upload": Entry("virtshape.cli.upload.imageupload", "Upload a disk image to a PVC or DataVolume."),
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
@@ -44,6 +46,7 @@ ENTRIES = {
     "recommend": Entry("virtshape.cli.recommend", "Find the smallest matching instance type."),
     "drift": Entry("virtshape.cli.drift", "Show VMs whose instance type or preference has changed."),
     "upgrade": Entry("virtshape.cli.upgrade", "Update VMs to the current instance type and preference."),
+    "adm": Entry("virtshape.cli.kubevirt", "Change the settings of the KubeVirt object.", "adm"),
     "completion": Entry("virtshape.cli.completion", "Print the shell completion script."),
     "options": Entry("virtshape.cli.options", "List the global flags."),
     "version": Entry("virtshape.cli.serverversion", "Print the client and server version."),

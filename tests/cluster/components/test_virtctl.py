@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster.components.installation import ComponentProcess, Installation
-from tests.cluster.components.virtctl import Virtctl
+from tests.cluster.components.virtctl import PROGRAM, Virtctl
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
 from tests.support.kubevirt import find_program
@@ -87,31 +87,49 @@ def test_kubevirts_own_virtctl_expands_a_file_with_a_preference(
     assert expanded["spec"]["template"]["spec"]["domain"]["cpu"] == {"sockets": 1, "cores": 1, "threads": 1}
 
 
-def test_kubevirts_own_virtctl_exposes_a_vm(kubevirts: Virtctl, kubectl: Kubectl) -> None:
+@pytest.fixture(params=["virtshape", "kubevirt"])
+def each_virtctl(installation: Installation, tmp_path: Path, namespace: str, request: pytest.FixtureRequest) -> Virtctl:
+    """Return our virtctl, then KubeVirt's."""
+    program = PROGRAM if request.param == "virtshape" else find_program("virtctl")
+    return Virtctl(installation.plane.kubeconfig, tmp_path, namespace, program)
+
+
+def test_service_selects_the_pod_of_the_vm(
+    each_virtctl: Virtctl, kubectl: Kubectl, controllers: ComponentProcess
+) -> None:
+    del controllers
+    kubectl.apply(build_vm("web", runStrategy="Always"))
+    printed = each_virtctl.print("expose", "vm", "web", "--name", "web-http", "--port", "80", "--target-port", "8080")
+    assert printed == "Service web-http successfully created for vm web\n"
+    spec = kubectl.get("service", "web-http")["spec"]
+    assert [(port["port"], port["targetPort"]) for port in spec["ports"]] == [(80, 8080)]
+    assert spec["clusterIP"]
+    selector = ",".join(f"{label}={value}" for label, value in spec["selector"].items())
+
+    def find_pods() -> list[str]:
+        return [pod["metadata"]["labels"]["kubevirt.io"] for pod in kubectl.get("pods", "-l", selector)["items"]]
+
+    eventually(lambda: find_pods() == ["virt-launcher"] or None, lambda: str(kubectl.get("vmi", "web")))
+
+
+def test_ssh_key_is_added_and_removed(each_virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_vm("web"))
-    exposed = kubevirts.print("expose", "vm", "web", "--name", "front", "--port", "8080", "--target-port", "80")
-    assert exposed == "Service front successfully created for vm web\n"
-    assert [port["targetPort"] for port in kubectl.get("service", "front")["spec"]["ports"]] == [80]
-
-
-def test_kubevirts_own_virtctl_adds_and_removes_an_ssh_key(kubevirts: Virtctl, kubectl: Kubectl) -> None:
-    kubectl.apply(build_vm("keyed"))
-    options = ("keyed", "--user", "root", "--value", "ssh-ed25519 AAAA user@example")
-    kubevirts.print("credentials", "add-ssh-key", "--create-secret", *options)
-    (credential,) = kubectl.get("vm", "keyed")["spec"]["template"]["spec"]["accessCredentials"]
+    options = ("web", "--user", "jdoe", "--value", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOne")
+    each_virtctl.print("credentials", "add-ssh-key", *options)
+    (credential,) = kubectl.get("vm", "web")["spec"]["template"]["spec"]["accessCredentials"]
     secret = credential["sshPublicKey"]["source"]["secret"]["secretName"]
     assert len(kubectl.get("secret", secret)["data"]) == 1
-    kubevirts.print("credentials", "remove-ssh-key", *options)
+    each_virtctl.print("credentials", "remove-ssh-key", *options)
     assert not kubectl.get("secret", secret).get("data")
 
 
-def test_kubevirts_own_virtctl_changes_the_configuration(kubevirts: Virtctl, controllers: ComponentProcess) -> None:
+def test_configuration_is_shown_and_changed(each_virtctl: Virtctl, controllers: ComponentProcess) -> None:
     """The controllers create the KubeVirt object."""
     del controllers
-    eventually(lambda: kubevirts("adm", "log-verbosity", "--virt-api=5").status == 0 or None, lambda: "no KubeVirt")
-    assert kubevirts.print("adm", "log-verbosity", "--virt-api") == "virt-api=5\n"
-    assert kubevirts("adm", "log-verbosity", "--reset").status == 0
-    assert "Permitted Devices" in kubevirts.print("permitted-devices", "-n", "kubevirt")
+    eventually(lambda: each_virtctl("adm", "log-verbosity", "--virt-api=5").status == 0 or None, lambda: "no KubeVirt")
+    assert each_virtctl.print("adm", "log-verbosity", "--virt-api") == "virt-api=5\n"
+    assert each_virtctl("adm", "log-verbosity", "--reset").status == 0
+    assert "Permitted Devices" in each_virtctl.print("permitted-devices", "-n", "kubevirt")
 
 
 REFUSALS: dict[str, tuple[list[str], str]] = {

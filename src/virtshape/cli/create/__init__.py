@@ -15,6 +15,9 @@ ENTRIES = {
         "virtshape.cli.create.preference",
         "Print a VirtualMachineClusterPreference or, with --namespaced, a VirtualMachinePreference.",
     ),
+    "clone": Entry(
+        "virtshape.cli.unavailable", "Print a VirtualMachineClone.", "create_clone", "Not available (exit status 3)"
+    ),
 }
 
 
