@@ -127,3 +127,18 @@ async def test_tls_requests_reuse_connections(tmp_path: Path) -> None:
         await asyncio.gather(*(transport.call(Call("GET", "/version")) for _ in range(100)))
         assert len(system.connections) - before <= 32
         await transport.close()
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), (None, 200)]
+)
+async def test_other_sites_cannot_use_the_certificate_of_a_browser(
+    tmp_path: Path, site: str | None, status: int
+) -> None:
+    async with serve_system(tmp_path) as system:
+        transport = HttpTransport(add_user(system, tmp_path, by="certificate"))
+        headers = {} if site is None else {"sec-fetch-site": site}
+        for method, target in (("GET", "/api"), ("POST", "/console/codes")):
+            reply = await transport.call(Call(method, target, headers))
+            assert (reply.status == 403) == (status == 403), target
+        await transport.close()

@@ -60,6 +60,11 @@ class Request:
         return self.incoming is not None and not self.incoming.is_ended
 
     @property
+    def is_of_other_site(self) -> bool:
+        """Return True if a browser states that a page of another origin made the request."""
+        return self.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+    @property
     def wants_websocket(self) -> bool:
         """Return True if the client requests a WebSocket."""
         upgrade, connection = self.headers.get("upgrade", ""), self.headers.get("connection", "")

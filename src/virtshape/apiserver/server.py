@@ -71,7 +71,6 @@ _WRITERS: Final[dict[str, Writer]] = {
 }
 _AUTHENTICATION: Final = "authentication.k8s.io/v1"
 _log = logging.getLogger(__name__)
-_NO_CREDENTIAL: Final = Credential()
 _OF_CONSOLE: Final = ("", "console")
 _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 
@@ -214,9 +213,12 @@ class Server:
     def _identify(self, request: Request) -> Caller:
         headers = request.headers
         shown = headers.get("authorization") or _find_offered_token(request)
-        credential = Credential(shown, read_certificate(request.certificate))
-        if credential == _NO_CREDENTIAL and self._console is not None:
-            credential = self._console.find_credential(request) or credential
+        credential = None if shown or self._console is None else self._console.find_credential(request)
+        if credential is None:
+            credential = Credential(shown, read_certificate(request.certificate))
+            if credential.certificate is not None and request.is_of_other_site:
+                # A browser adds its certificate also to requests that other sites make.
+                raise StatusError(403, "Forbidden", "forbidden: requests from other sites are not allowed")
         user = self._auth.authenticator.authenticate(*credential)
         impersonation = {
             name: text.split(LINE) for name, text in headers.items() if name.startswith(IMPERSONATION_PREFIX)

@@ -61,8 +61,7 @@ def require_same_origin(request: Request) -> None:
         raise _forbidden("the request does not state its origin")
     if origin is not None and origin.lower() != f"https://{request.headers.get('host', '').lower()}":
         raise _forbidden(f"requests from {origin[:200]} are not allowed")
-    is_own = site in (None, "same-origin") or (site == "none" and request.method in _SAFE_METHODS)
-    if not is_own:
+    if request.is_of_other_site or (site == "none" and request.method not in _SAFE_METHODS):
         raise _forbidden("requests from other sites are not allowed")
 
 

@@ -73,9 +73,11 @@ class Console:
                 return self._finish(request, self._sign_in.end(request))
             case "session", _:
                 return _refuse_method("GET, HEAD, POST, DELETE")
-            case "codes", "POST":
+            case "codes", "POST" if not request.is_of_other_site:
                 credential = Credential(request.headers.get("authorization"), read_certificate(request.certificate))
                 return self._finish(request, self._sign_in.create_code(request, credential))
+            case "codes", "POST":
+                return _secure(Response(403, b"requests from other sites are not allowed\n", PLAIN_TEXT))
             case "codes", _:
                 return _refuse_method("POST")
             case name, "GET" | "HEAD":
