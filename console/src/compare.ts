@@ -21,7 +21,8 @@ export function compareValues(before: unknown, after: unknown, path = ""): Chang
   return [{ field: path, before: describe(before), after: describe(after) }];
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+/** Return true if two values mean the same. */
+export function isSame(one: unknown, other: unknown): boolean {
   if (one === other || (isEmpty(one) && isEmpty(other))) return true;
   if (typeof one !== "string" || typeof other !== "string") return false;
   const amount = parseQuantity(one);

@@ -114,6 +114,7 @@ export interface InstancetypeSpec {
     dedicatedCPUPlacement?: boolean;
     isolateEmulatorThread?: boolean;
     numa?: object;
+    realtime?: object;
     maxSockets?: number;
   };
   memory?: { guest?: string; hugepages?: { pageSize?: string }; overcommitPercent?: number; maxGuest?: string };
