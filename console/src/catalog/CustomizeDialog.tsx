@@ -1,7 +1,6 @@
 /** A form that creates a new instance type or preference from an existing one, checked by the server while typing. */
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { ApiError, type Cause, request } from "../api/client";
+import { ApiError, request } from "../api/client";
 import type { Instancetype, Preference } from "../api/objects";
 import { collectionPath } from "../api/resources";
 import { compareValues } from "../compare";
@@ -22,6 +21,31 @@ import { resourceOf, SHAPES, type Shape, shapePath } from "./shapes";
 const CLUSTER = "";
 const TOPOLOGIES = ["sockets", "cores", "threads", "spread", "any"];
 
+interface FormField {
+  key: string;
+  label: string;
+  /** Field of the object whose errors are shown here. */
+  field: string;
+  hint?: string;
+  isNumber?: boolean;
+}
+
+const SIZE: readonly FormField[] = [
+  { key: "vcpus", label: "vCPUs", field: "spec.cpu.guest", hint: "Distributed as the preference says", isNumber: true },
+  { key: "memory", label: "Memory", field: "spec.memory", hint: "Such as 4Gi" },
+];
+const TOPOLOGY: readonly FormField[] = [
+  { key: "sockets", label: "Sockets", field: "spec.cpu.topology", isNumber: true },
+  { key: "cores", label: "Cores per socket", field: "spec.cpu.topology.cores", isNumber: true },
+  { key: "threads", label: "Threads per core", field: "spec.cpu.topology.threads", isNumber: true },
+];
+const REQUIREMENTS: readonly FormField[] = [
+  { key: "vcpus", label: "Required vCPUs", field: "spec.requirements.cpu", isNumber: true },
+  { key: "memory", label: "Required memory", field: "spec.requirements.memory", hint: "Such as 2Gi" },
+];
+
+type Values = Record<string, string>;
+
 interface CustomizeDialogProps {
   of: Role;
   source: Shape;
@@ -41,7 +65,10 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
     [role, source, resource, name, namespace, values],
   );
   const path = collectionPath(resource, namespace);
-  const { error, isLoading } = useDryRun(path, result);
+  const fields = role === "instancetype" ? [...SIZE, ...TOPOLOGY] : REQUIREMENTS;
+  const wrong = checkValues(fields, values);
+  const { error, isChecking } = useDryRun(path, result);
+  const errors = distribute(error, ["metadata.name", ...fields.map(({ field }) => field)]);
 
   const create = async (event: Event) => {
     event.preventDefault();
@@ -56,76 +83,60 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
       setBusy(false);
     }
   };
-  const field = (label: string, key: string, fields: string[], hint?: string) => (
+  const show = ({ key, label, field, hint }: FormField) => (
     <TextField
+      key={key}
       label={label}
       value={values[key] ?? ""}
-      onValue={(value) => setValues({ ...values, [key]: value })}
-      errors={errorsOf(error, fields)}
+      onValue={(value) => setValues({ ...values, [key]: value.trim() })}
+      errors={wrong[key] ? [wrong[key]] : errors.get(field)}
       hint={hint}
     />
   );
+  const isBlocked = busy || isChecking || error !== null || Object.keys(wrong).length > 0;
   const actions = (
     <>
       <CopyButton label="Copy as YAML" text={() => formatYaml(result)} />
       <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" form="customize" look="primary" disabled={busy || isLoading || error !== null}>
+      <Button type="submit" form="customize" look="primary" disabled={isBlocked}>
         Create {SHAPES[role].label}
       </Button>
     </>
   );
-  const shown = ["metadata", ...OWN_FIELDS[role]];
-  const others = error
-    ? error.causes.length
-      ? error.causes
-          .filter((cause) => !shown.some((one) => cause.field?.startsWith(one)))
-          .map((cause) => cause.message ?? error.message)
-      : [error.message]
-    : [];
+  const namespaces = [...new Set([chosen, source.metadata.namespace ?? chosen])];
   return (
     <Dialog title={`Customize ${source.metadata.name}`} onClose={onClose} actions={actions} wide>
-      <form id="customize" class="customize" onSubmit={create}>
-        <Row>
-          <TextField label="Name" value={name} onValue={setName} errors={errorsOf(error, ["metadata.name"])} required />
+      <form id="customize" onSubmit={create}>
+        <div class="form-row">
+          <TextField label="Name" value={name} onValue={setName} errors={errors.get("metadata.name")} required />
           <SelectField
             label="Where"
             value={namespace}
             onValue={setNamespace}
             options={[
-              ...[...new Set([chosen, source.metadata.namespace ?? chosen])].map((one) => ({
-                value: one,
-                label: `Namespace ${one}`,
-              })),
+              ...namespaces.map((one) => ({ value: one, label: `Namespace ${one}` })),
               { value: CLUSTER, label: "Cluster-wide" },
             ]}
           />
-        </Row>
+        </div>
         {role === "instancetype" ? (
           <>
-            <Row>
-              {field("vCPUs", "vcpus", ["spec.cpu.guest"], "Distributed as the preference says")}
-              {field("Memory", "memory", ["spec.memory"], "Such as 4Gi")}
-            </Row>
+            <div class="form-row">{SIZE.map(show)}</div>
             <fieldset class="plain-fieldset">
               <legend>Exact topology, instead of a number of vCPUs</legend>
-              <Row>
-                {field("Sockets", "sockets", ["spec.cpu.topology"])}
-                {field("Cores per socket", "cores", [])}
-                {field("Threads per core", "threads", [])}
-              </Row>
+              <div class="form-row">{TOPOLOGY.map(show)}</div>
             </fieldset>
           </>
         ) : (
-          <Row>
+          <div class="form-row">
             <SelectField
               label="Preferred CPU topology"
               value={values.topology ?? ""}
               onValue={(topology) => setValues({ ...values, topology })}
               options={[{ value: "", label: "Not set" }, ...TOPOLOGIES.map((one) => ({ value: one, label: one }))]}
             />
-            {field("Required vCPUs", "vcpus", ["spec.requirements.cpu"])}
-            {field("Required memory", "memory", ["spec.requirements.memory"], "Such as 2Gi")}
-          </Row>
+            {REQUIREMENTS.map(show)}
+          </div>
         )}
       </form>
       <h3>Changes</h3>
@@ -133,7 +144,7 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
         changes={compareValues(source.spec, result.spec, "spec")}
         none="The spec is the same as that of the source."
       />
-      {others.map((message) => (
+      {errors.get("")?.map((message) => (
         <p key={message} class="field-error" role="alert">
           {message}
         </p>
@@ -141,13 +152,6 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
     </Dialog>
   );
 }
-
-const OWN_FIELDS: Record<Role, string[]> = {
-  instancetype: ["spec.cpu.guest", "spec.memory", "spec.cpu.topology"],
-  preference: ["spec.requirements.cpu", "spec.requirements.memory"],
-};
-
-type Values = Record<string, string>;
 
 function startValues(role: Role, source: Shape): Values {
   return role === "preference" ? { ...readPreference((source as Preference).spec) } : {};
@@ -161,8 +165,18 @@ function build(role: Role, source: Shape, kind: string, name: string, namespace:
   return customizeInstancetype(source as Instancetype, kind, name, namespace, size);
 }
 
-/** Ask the server whether it would accept the object; one request at a time, after a pause in typing. */
-function useDryRun(path: string, object: Shape): { error: ApiError | null; isLoading: boolean } {
+/** Return what is wrong before the server is asked, by key of the field. */
+function checkValues(fields: readonly FormField[], values: Values): Values {
+  const wrong: Values = {};
+  for (const { key, isNumber } of fields)
+    if (isNumber && values[key] && !/^[1-9][0-9]{0,8}$/.test(values[key])) wrong[key] = "Enter a whole number above 0";
+  const hasTopology = TOPOLOGY.some(({ key }) => values[key]);
+  if (hasTopology && values.vcpus) wrong.vcpus ??= "Enter either vCPUs or a topology";
+  return wrong;
+}
+
+/** Ask the server whether it would accept the object, after a pause in typing. */
+function useDryRun(path: string, object: Shape): { error: ApiError | null; isChecking: boolean } {
   const body = useDebounced(object, 300);
   const { value, isLoading } = useLoad(`${path}${JSON.stringify(body)}`, async (signal) => {
     try {
@@ -173,14 +187,17 @@ function useDryRun(path: string, object: Shape): { error: ApiError | null; isLoa
       throw failure;
     }
   });
-  return { error: value, isLoading: isLoading || body !== object };
+  return { error: value, isChecking: isLoading || body !== object };
 }
 
-function errorsOf(error: ApiError | null, fields: readonly string[]): string[] {
-  const isOwn = ({ field = "" }: Cause) => fields.some((one) => field.startsWith(one));
-  return error?.causes.filter(isOwn).map((cause) => cause.message ?? error.message) ?? [];
-}
-
-function Row({ children }: { children: ComponentChildren }) {
-  return <div class="form-row">{children}</div>;
+/** Return the messages of an error by the longest field that they belong to; those of no field are under "". */
+function distribute(error: ApiError | null, fields: readonly string[]): Map<string, string[]> {
+  const messages = new Map<string, string[]>();
+  const causes = error?.causes.length ? error.causes : error ? [{ message: error.message, field: "" }] : [];
+  const longest = [...fields].sort((one, other) => other.length - one.length);
+  for (const { field = "", message = "" } of causes) {
+    const owner = longest.find((one) => field.startsWith(one)) ?? "";
+    messages.set(owner, [...(messages.get(owner) ?? []), message]);
+  }
+  return messages;
 }

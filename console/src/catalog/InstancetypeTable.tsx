@@ -91,7 +91,7 @@ function buildColumns(
       title: "Features",
       optional: 2,
       render: ({ traits }) => (
-        <span class="cell-traits">
+        <span class={fits ? "cell-traits cell-traits-compact" : "cell-traits"}>
           <Traits traits={traits} compact={fits !== null} />
         </span>
       ),
@@ -119,7 +119,7 @@ function fitColumn(fits: Fits): Column<InstancetypeEntry> {
   return {
     id: "fits",
     title: "Compatible",
-    width: "34%",
+    width: "30%",
     render: ({ ref }) => {
       const reason = fits.get(ref);
       if (reason === undefined) return "";
