@@ -17,15 +17,15 @@ export function Compatibility({ of: role, shape }: { of: Role; shape: Shape }) {
   const refused = [...groups].filter(([reason]) => reason).sort(([, one], [, next]) => next.length - one.length);
   return (
     <div class="compatibility">
-      <h3>
+      <h2>
         <span class="badge badge-good">Compatible</span> {accepted.length} of {value.size} {SHAPES[other].labels}
-      </h3>
+      </h2>
       <Refs of={other} refs={accepted} />
       {refused.map(([reason, refs]) => (
         <div key={reason} class="compatibility-refused">
-          <h3>
+          <h2>
             <span class="badge badge-bad">Not compatible</span> {reason}
-          </h3>
+          </h2>
           <Refs of={other} refs={refs} />
         </div>
       ))}
