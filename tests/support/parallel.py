@@ -26,6 +26,7 @@ SLOW: Final = (
     "tests/integration/storage/test_crash.py",
     "tests/integration/test_background_tasks.py",
     "tests/integration/test_lint_agreement.py::test_lint_and_dry_run_agree_on_many_objects",
+    "tests/web/test_guests.py",
 )
 """
 Id prefixes of tests that `make test` skips: most guests, attacks, crashes, and all that need a control plane.

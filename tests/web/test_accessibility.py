@@ -15,8 +15,8 @@ PAGES = {
     "/console/vms/default/accessible": "section[aria-label='Conditions'] .badge",
     "/console/vms/default/accessible?tab=events": "tbody tr",
     "/console/vms/default/accessible?tab=yaml": ".yaml-line",
-    "/console/vms/default/missing": "h2",
-    "/console/no/such/page": "h2",
+    "/console/vms/default/missing": ".state h1",
+    "/console/no/such/page": ".state h1",
 }
 
 

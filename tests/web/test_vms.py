@@ -49,7 +49,7 @@ def test_delete_asks_before_it_deletes(signed_in_page: Page, server: System) -> 
     assert server.request("GET", f"{VMS}/deleted")[0] == 200
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete deleted").click()
-    expect(page.get_by_role("heading", name="Virtual machines")).to_be_visible()
+    expect(page.get_by_role("heading", name="Virtual machines", exact=True)).to_be_visible()
     expect(page.get_by_role("row", name="deleted")).to_have_count(0)
 
 
