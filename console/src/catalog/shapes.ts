@@ -67,9 +67,9 @@ export function comparePath(role: Role, refs: readonly string[]): string {
 
 /** Return the path of the page that creates a VM with this object. */
 export function createPath(role: Role, metadata: Named): string {
-  const query = new URLSearchParams({ [role]: metadata.name });
-  if (metadata.namespace) query.set(`${role}Kind`, SHAPES[role].namespaced.kind);
-  return `/create?${query}`;
+  const { name, namespace } = metadata;
+  const reference = namespace ? `${SHAPES[role].namespaced.kind}/${name}` : name;
+  return `/create?${new URLSearchParams({ [role]: reference })}`;
 }
 
 export function resourceOf(role: Role, { namespace }: Named): Resource<Shape> {

@@ -1,9 +1,10 @@
 /** Choose what the VM boots from. */
-import type { KubernetesObject, PersistentVolumeClaim } from "../api/objects";
-import { CLAIMS, DATA_SOURCES, DATA_VOLUMES, type Resource } from "../api/resources";
+import { ApiError, request } from "../api/client";
+import type { KubernetesObject, List, PersistentVolumeClaim } from "../api/objects";
+import { CLAIMS, collectionPath, DATA_SOURCES, DATA_VOLUMES, type Resource } from "../api/resources";
 import { SelectField, TextField } from "../components/Field";
 import { type Option, Picker } from "../components/Picker";
-import { useCollection } from "../hooks";
+import { useLoad } from "../hooks";
 import { canInfer, type Form, type ImageKind } from "./form";
 import { UploadForm } from "./UploadForm";
 
@@ -96,7 +97,8 @@ function Source({ form, change, namespace, setImage, errors }: SourceProps) {
           <ObjectPicker
             label="DataSource"
             of={DATA_SOURCES}
-            namespace=""
+            namespace={namespace}
+            everywhere
             value={image}
             onValue={setImage}
             errors={errors}
@@ -119,8 +121,9 @@ function Source({ form, change, namespace, setImage, errors }: SourceProps) {
 interface ObjectPickerProps<T extends KubernetesObject> {
   label: string;
   of: Resource<T>;
-  /** Empty for all namespaces; then the value is namespace/name. */
   namespace: string;
+  /** Offer the objects of all namespaces that the user may list; then the value is namespace/name. */
+  everywhere?: boolean;
   value: string;
   onValue: (value: string) => void;
   errors: readonly string[] | undefined;
@@ -128,14 +131,20 @@ interface ObjectPickerProps<T extends KubernetesObject> {
 }
 
 function ObjectPicker<T extends KubernetesObject>(props: ObjectPickerProps<T>) {
-  const { label, of, namespace, value, onValue, errors, describe } = props;
-  const { value: objects, error, isLoading } = useCollection(of, namespace);
+  const { label, of, namespace, everywhere = false, value, onValue, errors, describe } = props;
+  const {
+    value: objects,
+    error,
+    isLoading,
+  } = useLoad(collectionPath(of, everywhere ? "" : namespace), (signal) =>
+    listObjects(of, namespace, everywhere, signal),
+  );
   const options: Option[] = (objects ?? []).map((object) => {
     const { namespace: own = "", name } = object.metadata;
-    const key = namespace ? name : `${own}/${name}`;
+    const key = everywhere ? `${own}/${name}` : name;
     return { value: key, label: key, detail: describe(object) };
   });
-  const none = isLoading ? "Loading…" : `There are none${namespace ? ` in namespace ${namespace}` : ""}.`;
+  const none = isLoading ? "Loading…" : `There are none${everywhere ? "" : ` in namespace ${namespace}`}.`;
   const hint = error ? error.message : options.length === 0 ? none : "";
   return (
     <Picker
@@ -148,6 +157,22 @@ function ObjectPicker<T extends KubernetesObject>(props: ObjectPickerProps<T>) {
       placeholder={`Choose a ${label === "Claim" ? "claim" : label}`}
     />
   );
+}
+
+/** List the objects of the namespace, or of all namespaces if the user may. */
+async function listObjects<T extends KubernetesObject>(
+  of: Resource<T>,
+  namespace: string,
+  everywhere: boolean,
+  signal: AbortSignal,
+): Promise<T[]> {
+  try {
+    const path = collectionPath(of, everywhere ? "" : namespace);
+    return (await request<List<T>>("GET", path, { signal })).items;
+  } catch (error) {
+    if (!everywhere || !(error instanceof ApiError) || error.code !== 403) throw error;
+    return listObjects(of, namespace, false, signal);
+  }
 }
 
 function describeClaim(claim: PersistentVolumeClaim): string {

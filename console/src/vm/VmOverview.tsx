@@ -1,10 +1,14 @@
 /** The state of a VM: size, instance type and preference, guest, disks and conditions. */
 import type { ComponentChildren } from "preact";
-import type { Condition, VirtualMachine, VirtualMachineInstance, Volume } from "../api/objects";
+import type { Condition, Topology, VirtualMachine, VirtualMachineInstance, Volume } from "../api/objects";
+import { MemoryBar } from "../catalog/MemoryBar";
+import { shapePath } from "../catalog/shapes";
+import { TopologyPicture } from "../catalog/TopologyPicture";
 import { Badge } from "../components/Badge";
-import { formatAge } from "../format";
+import { formatAge, parseQuantity } from "../format";
+import { Link } from "../router";
 import { type Catalog, type Drift, findDrift } from "./catalog";
-import { ROLES, type Role, statusOf } from "./status";
+import { kindOf, ROLES, type Role, statusOf } from "./status";
 
 interface VmOverviewProps {
   vm: VirtualMachine;
@@ -18,9 +22,19 @@ export function VmOverview({ vm, vmi, catalog }: VmOverviewProps) {
   return (
     <div class="overview">
       <Card title="Size and shape">
-        <Fact label="vCPUs">{vcpus ?? "not known yet"}</Fact>
+        <Fact label="vCPUs">
+          <span class="drawn">
+            {vcpus ?? "not known yet"}
+            {vcpus && <TopologyPicture size={{ vcpus, topology: parseTopology(topology), memory: null }} />}
+          </span>
+        </Fact>
         <Fact label="Topology">{topology ? describeTopology(topology) : ""}</Fact>
-        <Fact label="Memory">{memory ?? "not known yet"}</Fact>
+        <Fact label="Memory">
+          <span class="drawn">
+            {memory ?? "not known yet"}
+            {memory && <MemoryBar bytes={parseQuantity(memory)} />}
+          </span>
+        </Fact>
         {ROLES.map(({ role, label }) => (
           <Fact key={role} label={label}>
             <Shape vm={vm} role={role} drift={findDrift(vm, role, catalog)} />
@@ -87,9 +101,21 @@ function Shape({ vm, role, drift }: { vm: VirtualMachine; role: Role; drift: Dri
   if (!name) return <span class="muted">none</span>;
   return (
     <>
-      {name} {note && <Badge tone={note.tone}>{note.text}</Badge>}
+      <Link to={pathOf(vm, role)}>{name}</Link> {note && <Badge tone={note.tone}>{note.text}</Badge>}
     </>
   );
+}
+
+/** Return the address of the page about the VM's instance type or preference. */
+function pathOf(vm: VirtualMachine, role: Role): string {
+  const { name = "", ...matcher } = vm.spec[role] ?? {};
+  const isCluster = kindOf(role, matcher).includes("Cluster");
+  return shapePath(role, isCluster ? { name } : { name, namespace: vm.metadata.namespace ?? "" });
+}
+
+function parseTopology(topology: string | undefined): Required<Topology> | null {
+  const [sockets = 1, cores = 1, threads = 1] = (topology ?? "").split("x").map(Number);
+  return topology ? { sockets, cores, threads } : null;
 }
 
 /** Return 2x1x2 as text. */
