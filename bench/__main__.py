@@ -7,7 +7,7 @@ Each is a module with a `main()` that checks its results before it measures.
 import importlib
 import sys
 
-NAMES = ("expand", "lint", "server", "control", "guests", "cluster")
+NAMES = ("expand", "lint", "server", "control", "guests", "cluster", "web")
 
 
 def main() -> int:

@@ -1,6 +1,5 @@
 """Instance types and preferences in a browser: filters, comparison, compatibility, use and customizing."""
 
-import json
 from collections.abc import Callable
 from typing import Literal
 
@@ -157,7 +156,7 @@ def test_customize_creates_what_virtctl_customize_prints(signed_in_page: Page, s
     expect(page.get_by_role("heading", name="cx1.six")).to_be_visible()
     size = ("--vcpus", "6", "--memory", "12Gi")
     printed = call_virtctl("customize", "cx1.large1gi", "--catalog", "--name", "cx1.six", *size, "-o", "json")
-    wanted = json.loads(printed.stdout)
+    wanted = printed.tree
     _, created = server.request("GET", f"{INSTANCETYPES}/cx1.six")
     assert created["spec"] == wanted["spec"]
     assert created["metadata"].get("labels") == wanted["metadata"].get("labels")

@@ -1,0 +1,142 @@
+"""
+The web console in headless Chromium: time until a list is drawn, transferred bytes, and frames while it scrolls.
+
+Runs on 1,000 instance types and 5,000 VMs of a server without controllers. Prints a table and writes it to
+docs/performance.md.
+"""
+
+import pathlib
+import statistics
+import tempfile
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.support.webpages import FLAGS, find_chromium, sign_in
+
+from bench.control import NAMESPACE, Caller
+from bench.running import Running, started, write_page
+
+INSTANCETYPES = 1_000
+VMS = 5_000
+LOADS = 7
+SCROLL_SECONDS = 4
+CATALOG = "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes"
+VIEWPORT = {"width": 1280, "height": 800}
+
+# Records when the first row of a list, and when the page's own frame, were drawn: two frames after they are there.
+RECORD_PAINT = """
+    const note = (name, selector) => new MutationObserver((_, observer) => {
+        if (!document.querySelector(selector)) return;
+        observer.disconnect();
+        requestAnimationFrame(() => requestAnimationFrame(() => { window[name] ??= performance.now(); }));
+    }).observe(document, {childList: true, subtree: true});
+    note("paintedFrame", "h1");
+    note("paintedRow", "tbody tr[aria-rowindex]");
+"""
+WAIT = """() => new Promise(resolve => {
+    const look = () => window.paintedRow && window.paintedFrame ? resolve() : setTimeout(look, 10);
+    look();
+})"""
+# Scrolls by 90 pixels in each frame and returns the times between frames, in milliseconds.
+SCROLL = """seconds => new Promise(resolve => {
+    const region = document.querySelector(".table-region");
+    const times = [];
+    const step = now => {
+        times.push(now);
+        region.scrollTop += 90;
+        if (now - times[0] < seconds * 1000) requestAnimationFrame(step);
+        else resolve(times.slice(1).map((time, index) => time - times[index]));
+    };
+    requestAnimationFrame(step);
+})"""
+
+
+class Load(NamedTuple):
+    """One load of a page without a cache."""
+
+    frame: float
+    row: float
+    kilobytes: float
+
+
+def main() -> None:
+    """Run all measurements and print them."""
+    chromium = find_chromium()
+    if chromium is None:
+        raise SystemExit("chromium is missing: tools/browser/install.sh installs it")
+    lines = ["| work | goal | virtshape |", "| --- | --- | --- |"]
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        started(pathlib.Path(scratch, "data"), "--no-controllers") as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        few = measure_loads(browser, server, "instancetypes")
+        lines.append(f"| transferred for the first page, compressed | 300 KB | **{few.kilobytes:.0f} KB** |")
+        lines.append(f"| first useful paint, built-in catalog | 1 s | **{describe(few)}** |")
+        fill(Caller(server))
+        for path, what in (("instancetypes", f"{INSTANCETYPES:,} instance types"), ("vms", f"{VMS:,} VMs")):
+            lines.append(f"| first useful paint, {what} | | **{describe(measure_loads(browser, server, path))}** |")
+            lines.append(f"| scrolling through {what} | 60 frames/s | **{measure_scrolling(browser, server, path)}** |")
+        browser.close()
+    print("\n".join(lines))
+    write_page("web", lines)
+
+
+def fill(caller: Caller) -> None:
+    """Create instance types of ten series, and VMs that use them."""
+    for number in range(INSTANCETYPES):
+        spec = {"cpu": {"guest": 1 + number % 64}, "memory": {"guest": f"{1 + number % 200}Gi"}}
+        caller.post(CATALOG, describe_object("VirtualMachineClusterInstancetype", f"b{number % 10}.{number}", spec))
+    for number in range(VMS):
+        volume = {"name": "root", "containerDisk": {"image": "registry.example/os"}}
+        spec = {
+            "runStrategy": "Halted",
+            "instancetype": {"name": "u1.small"},
+            "template": {"spec": {"domain": {"devices": {}}, "volumes": [volume]}},
+        }
+        tree = describe_object("VirtualMachine", f"vm-{number}", spec) | {"apiVersion": "kubevirt.io/v1"}
+        caller.post(f"{NAMESPACE}/virtualmachines", tree)
+
+
+def describe_object(kind: str, name: str, spec: dict[str, object]) -> dict[str, object]:
+    return {"apiVersion": "instancetype.kubevirt.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def open_page(browser: Browser, server: Running, path: str) -> Page:
+    """Open a page of the console in a new context, and wait until its list is drawn."""
+    context = browser.new_context(base_url=server.url, ignore_https_errors=True, viewport=VIEWPORT)  # type: ignore[arg-type]
+    context.add_init_script(RECORD_PAINT)
+    sign_in(context, server.url, server.token)
+    page = context.new_page()
+    page.goto(f"/console/{path}")
+    page.locator("tbody tr[aria-rowindex]").first.wait_for(timeout=60_000)
+    page.evaluate(WAIT)
+    return page
+
+
+def measure_loads(browser: Browser, server: Running, path: str) -> Load:
+    """Return the median of several loads."""
+    loads = []
+    for _ in range(LOADS):
+        page = open_page(browser, server, path)
+        size = page.evaluate(
+            "performance.getEntriesByType('resource').filter(one => one.name.includes('/console/assets/'))"
+            ".reduce((sum, one) => sum + one.encodedBodySize, 0)"
+        )
+        loads.append(Load(page.evaluate("paintedFrame"), page.evaluate("paintedRow"), size / 1000))
+        page.context.close()
+    return Load(*(statistics.median(values) for values in zip(*loads, strict=True)))
+
+
+def describe(load: Load) -> str:
+    return f"{load.row / 1000:.2f} s (title after {load.frame / 1000:.2f} s)"
+
+
+def measure_scrolling(browser: Browser, server: Running, path: str) -> str:
+    """Scroll a list and return frames per second and the slowest of them."""
+    page = open_page(browser, server, path)
+    times = sorted(page.evaluate(SCROLL, SCROLL_SECONDS))
+    page.context.close()
+    rate = 1000 * len(times) / sum(times)
+    return f"{rate:.0f} frames/s, p99 {times[int(len(times) * 0.99)]:.0f} ms"
