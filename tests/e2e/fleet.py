@@ -21,8 +21,8 @@ from virtshape.api.model import JsonObject
 
 TIMEOUT = 300.0
 NAMESPACE = "fleet"
-MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
-INSTANCES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances"
+VIRTUAL_MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
+VIRTUAL_MACHINE_INSTANCES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances"
 REVISIONS = f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions"
 SIZES = f"/apis/instancetype.kubevirt.io/v1beta2/namespaces/{NAMESPACE}/virtualmachineinstancetypes"
 EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
@@ -85,7 +85,7 @@ class Fleet:
         self.request("POST", SIZES, build_instancetype())
         matcher = {"name": "small", "kind": "VirtualMachineInstancetype"}
         for number, name in enumerate(self.names):
-            code, answer = self.request("POST", MACHINES, build_vm(name, instancetype=matcher))
+            code, answer = self.request("POST", VIRTUAL_MACHINES, build_vm(name, instancetype=matcher))
             assert code == 201, answer
             yield number + 1
 
@@ -98,7 +98,7 @@ class Fleet:
 
     def count_states(self) -> Counter[str]:
         """Return the number of VMs by state."""
-        return Counter((vm.get("status") or {}).get("printableStatus", "") for vm in self.list(MACHINES))
+        return Counter((vm.get("status") or {}).get("printableStatus", "") for vm in self.list(VIRTUAL_MACHINES))
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
         """Wait until a condition is true."""

@@ -2,15 +2,24 @@
 
 from pathlib import Path
 
-from tests.e2e.fleet import EVENTS, INSTANCES, MACHINES, NAMESPACE, REVISIONS, SIZES, Fleet, run_fleet
+from tests.e2e.fleet import (
+    EVENTS,
+    NAMESPACE,
+    REVISIONS,
+    SIZES,
+    VIRTUAL_MACHINE_INSTANCES,
+    VIRTUAL_MACHINES,
+    Fleet,
+    run_fleet,
+)
 from tests.support.upprocess import call_virtshape
 
 SIZE = 1_000
 
 
 def check_running(fleet: Fleet) -> None:
-    vms = {vm["metadata"]["name"]: vm for vm in fleet.list(MACHINES)}
-    vmis = {vmi["metadata"]["name"]: vmi for vmi in fleet.list(INSTANCES)}
+    vms = {vm["metadata"]["name"]: vm for vm in fleet.list(VIRTUAL_MACHINES)}
+    vmis = {vmi["metadata"]["name"]: vmi for vmi in fleet.list(VIRTUAL_MACHINE_INSTANCES)}
     assert list(vms) == list(vmis) == fleet.names
     assert {vmi["status"]["phase"] for vmi in vmis.values()} == {"Running"}
     assert {vmi["status"]["nodeName"] for vmi in vmis.values()} == {"simulated"}
@@ -22,9 +31,11 @@ def check_running(fleet: Fleet) -> None:
 
 
 def check_stopped(fleet: Fleet) -> None:
-    fleet.wait(lambda: fleet.list(INSTANCES) == [], "instances are left")  # the last ended guests
-    fleet.wait(lambda: not any(vm["status"].get("created") for vm in fleet.list(MACHINES)), "instances have events")
-    vms = fleet.list(MACHINES)
+    fleet.wait(lambda: fleet.list(VIRTUAL_MACHINE_INSTANCES) == [], "instances are left")  # the last ended guests
+    fleet.wait(
+        lambda: not any(vm["status"].get("created") for vm in fleet.list(VIRTUAL_MACHINES)), "instances have events"
+    )
+    vms = fleet.list(VIRTUAL_MACHINES)
     assert [vm["metadata"]["name"] for vm in vms] == fleet.names
     assert not any(vm["status"].get("stateChangeRequests") for vm in vms)
 
@@ -51,10 +62,12 @@ def test_thousand_vms_start_and_stop_while_the_server_is_killed_ten_times(tmp_pa
         code, answer = fleet.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         assert code == 200, answer
         for left in (SIZE * 9 // 10, SIZE // 2, SIZE // 10):
-            fleet.wait(lambda left=left: len(fleet.list(MACHINES)) <= left, "deleted")  # type: ignore[misc]
+            fleet.wait(lambda left=left: len(fleet.list(VIRTUAL_MACHINES)) <= left, "deleted")  # type: ignore[misc]
             fleet.kill()
         fleet.wait(lambda: fleet.request("GET", f"/api/v1/namespaces/{NAMESPACE}")[0] == 404, "all gone")
         assert fleet.kills == 10
-        assert [path for path in (MACHINES, INSTANCES, REVISIONS, SIZES, EVENTS) if fleet.list(path)] == []
+        assert [
+            path for path in (VIRTUAL_MACHINES, VIRTUAL_MACHINE_INSTANCES, REVISIONS, SIZES, EVENTS) if fleet.list(path)
+        ] == []
     sound = call_virtshape("check", "--data-dir", fleet.directory)
     assert sound.returncode == 0, sound.stderr

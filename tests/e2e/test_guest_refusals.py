@@ -12,8 +12,8 @@ from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 
-MACHINES = "virtualmachines"
-INSTANCES = "virtualmachineinstances"
+VIRTUAL_MACHINES = "virtualmachines"
+VIRTUAL_MACHINE_INSTANCES = "virtualmachineinstances"
 
 
 class Reason(NamedTuple):
@@ -27,7 +27,7 @@ class Reason(NamedTuple):
     message: str
     domain: JsonObject | None = None
     volume: JsonObject | None = None
-    kind: str = INSTANCES
+    kind: str = VIRTUAL_MACHINE_INSTANCES
 
 
 REASONS: dict[str, Reason] = {
@@ -37,7 +37,7 @@ REASONS: dict[str, Reason] = {
         "FailedPvcNotFound",
         "PersistentVolumeClaim nowhere not found",
         volume={"persistentVolumeClaim": {"claimName": "nowhere"}},
-        kind=MACHINES,
+        kind=VIRTUAL_MACHINES,
     ),
     "failed-volume": Reason(
         "DataVolumeError",
@@ -45,7 +45,7 @@ REASONS: dict[str, Reason] = {
         "DataVolumeError",
         "DataVolume failed is Failed: source s3 (an S3 store) is not supported",
         volume={"dataVolume": {"name": "failed"}},
-        kind=MACHINES,
+        kind=VIRTUAL_MACHINES,
     ),
     "image": Reason(
         "ImagePullBackOff",
@@ -222,7 +222,7 @@ def test_substitutions_are_reported(guests: Guests) -> None:
     message = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
     assert ("host-passthrough needs KVM" in message) is not has_kvm
     guests.wait_for_status("standing-in", "Running")  # the VM has the same condition by then
-    assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == message
+    assert guests.conditions("standing-in", VIRTUAL_MACHINES).get("StandIn", {}).get("message", "") == message
     guests.delete("standing-in")
 
 

@@ -11,7 +11,7 @@ from kubernetes.client.exceptions import ApiException
 from tests.support.smallmanifests import build_config_map, build_instancetype, build_vm
 from tests.support.upprocess import System
 
-MACHINES = ("kubevirt.io", "v1")
+VIRTUAL_MACHINES = ("kubevirt.io", "v1")
 APPLY = "application/apply-patch+yaml"
 
 
@@ -58,7 +58,7 @@ def test_lists_are_paged(api: Any, namespace: str) -> None:
 
 def test_vms_are_custom_objects(api: Any, namespace: str) -> None:
     custom: Any = client.CustomObjectsApi(api)
-    where = (*MACHINES, namespace, "virtualmachines")
+    where = (*VIRTUAL_MACHINES, namespace, "virtualmachines")
     made = custom.create_namespaced_custom_object(*where, build_vm())
     assert made["metadata"]["generation"] == 1
     custom.patch_namespaced_custom_object(*where, "web", {"spec": {"runStrategy": "Always"}})

@@ -78,7 +78,7 @@ def list_causes(reply: Response) -> list[tuple[str, str]]:
     return [(cause["field"], cause["message"]) for cause in reply.tree["details"]["causes"]]
 
 
-INSTANCES = "/apis/kubevirt.io/v1/namespaces/dev/virtualmachineinstances"
+VIRTUAL_MACHINE_INSTANCES = "/apis/kubevirt.io/v1/namespaces/dev/virtualmachineinstances"
 
 
 @pytest.mark.parametrize("name", ["/etc/shadow", "{disks}/../../../etc/shadow", "{disks}/link.img", "{disks}-x/y"])
@@ -89,7 +89,7 @@ def test_host_disk_outside_the_allowed_roots_is_rejected(dev: Client, directory:
     assert field == "spec.template.spec.volumes[0].hostDisk"
     assert message.startswith(f"hostDisk {path} is not allowed: ")
     assert str(directory.parent / "disks") in message
-    [(field, _)] = list_causes(dev.post(INSTANCES, build_vmi(vm)))
+    [(field, _)] = list_causes(dev.post(VIRTUAL_MACHINE_INSTANCES, build_vmi(vm)))
     assert field == "spec.volumes[0].hostDisk"
     assert dev.get(DEV.vms("attack")).status == 404
 
@@ -115,7 +115,7 @@ def test_host_devices_need_the_administrators_permission(dev: Client, admin: Cli
     listed[0]["resourceName"] = "nvidia.com/T4"
     configure(admin, permittedHostDevices={"pciHostDevices": listed})
     assert dev.post(DEV.vms(), vm).status == 201
-    assert dev.post(INSTANCES, build_vmi(build_host_vm("gpu-vmi", devices=devices))).status == 201
+    assert dev.post(VIRTUAL_MACHINE_INSTANCES, build_vmi(build_host_vm("gpu-vmi", devices=devices))).status == 201
 
 
 def test_all_forbidden_fields_are_reported_together(dev: Client) -> None:

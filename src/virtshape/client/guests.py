@@ -11,17 +11,17 @@ from virtshape.client.transport import Call
 from virtshape.stream.websocket import WebSocket
 
 AgentQuery = Literal["guestosinfo", "userlist", "filesystemlist"]
-INSTANCES: Final[Resource] = "virtualmachineinstances"
+VIRTUAL_MACHINE_INSTANCES: Final[Resource] = "virtualmachineinstances"
 
 
 async def open_console(transport: HttpTransport, namespace: str, name: str) -> WebSocket:
     """Open the serial console of a guest; raise StatusError 400 while the guest is not running."""
-    return await _open(transport, format_action(namespace, INSTANCES, name, "console"))
+    return await _open(transport, format_action(namespace, VIRTUAL_MACHINE_INSTANCES, name, "console"))
 
 
 async def open_vnc(transport: HttpTransport, namespace: str, name: str) -> WebSocket:
     """Open the VNC stream of a guest."""
-    return await _open(transport, format_action(namespace, INSTANCES, name, "vnc"))
+    return await _open(transport, format_action(namespace, VIRTUAL_MACHINE_INSTANCES, name, "vnc"))
 
 
 async def open_port(
@@ -34,13 +34,13 @@ async def open_port(
 
 async def query_agent(client: RestClient, namespace: str, name: str, query: AgentQuery) -> Any:
     """Return a guest agent's response, as a tree."""
-    reply = await client.request("GET", format_action(namespace, INSTANCES, name, query))
+    reply = await client.request("GET", format_action(namespace, VIRTUAL_MACHINE_INSTANCES, name, query))
     return msgspec.json.decode(reply.body)
 
 
 async def read_console_log(client: RestClient, namespace: str, name: str) -> bytes:
     """Return the serial console output of a guest, as far as the server keeps it."""
-    target = format_action(namespace, INSTANCES, name, "consolelog")
+    target = format_action(namespace, VIRTUAL_MACHINE_INSTANCES, name, "consolelog")
     return (await client.request("GET", target, accept="*/*")).body
 
 

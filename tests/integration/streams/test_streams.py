@@ -19,8 +19,8 @@ from virtshape.client.guests import open_console, open_port, open_vnc, query_age
 from virtshape.stream.duplex import GOING_AWAY, TAKEN_OVER, StreamClosed
 from virtshape.stream.websocket import WebSocket
 
-INSTANCES: Resource = "virtualmachineinstances"
-MACHINES: Resource = "virtualmachines"
+VIRTUAL_MACHINE_INSTANCES: Resource = "virtualmachineinstances"
+VIRTUAL_MACHINES: Resource = "virtualmachines"
 
 
 async def read_all(socket: WebSocket, size: int) -> bytes:
@@ -102,7 +102,7 @@ async def test_vnc_has_one_viewer(tmp_path: Path) -> None:
         await asyncio.gather(first.close(), second.close(), console.close())
 
 
-@pytest.mark.parametrize("resource", [INSTANCES, MACHINES])
+@pytest.mark.parametrize("resource", [VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 async def test_guest_port_is_reachable(tmp_path: Path, resource: Resource, protocol: str) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
@@ -127,7 +127,7 @@ async def _create_vm(setup: StreamSetup, name: str) -> None:
 
 async def test_large_transfers_are_complete_in_both_directions(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
-        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
+        port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO)
         piece = os.urandom(1024 * 1024)
 
         async def send() -> None:
@@ -142,7 +142,7 @@ async def test_large_transfers_are_complete_in_both_directions(tmp_path: Path) -
 
 async def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
-        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", CHARGEN)
+        port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", CHARGEN)
         await asyncio.sleep(0.5)
         held = sum(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
         assert held < 1024 * 1024
@@ -155,7 +155,7 @@ async def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path)
 
 async def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
-        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", DISCARD)
+        port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", DISCARD)
         sent = 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
@@ -184,7 +184,7 @@ async def test_data_sent_before_the_client_closed_is_delivered(tmp_path: Path) -
         await asyncio.start_server(talk, "127.0.0.1", 0) as server,
     ):
         setup.guests.ports[25, "tcp"] = server.sockets[0].getsockname()[1]
-        port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", 25)
+        port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", 25)
         await port.write(b"y" * 500_000)
         await port.close()
         await taken.wait()
@@ -195,7 +195,7 @@ async def test_many_streams_run_concurrently(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
 
         async def talk(number: int) -> None:
-            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
+            port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO)
             for turn in range(20):
                 message = b"%d-%d" % (number, turn)
                 await port.write(message)
@@ -210,7 +210,7 @@ async def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> N
     async with open_stream_setup(tmp_path, "web") as setup:
         streams = [
             await open_console(setup.transport, NAMESPACE, "web"),
-            await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO),
+            await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO),
         ]
         await streams[0].read()
     for stream in streams:
@@ -236,7 +236,7 @@ async def test_unresponsive_client_is_disconnected(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("virtshape.apiserver.upgrading.SILENCE_SECONDS", 3.0)
 
     async with open_stream_setup(tmp_path, "web") as setup:
-        alive = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
+        alive = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO)
         silent = await open_console(setup.transport, NAMESPACE, "web")
         silent._transport.pause_reading()  # noqa: SLF001 - as if its process had been stopped
         await wait_until(lambda: setup.guests.open_consoles == 1)
@@ -283,37 +283,37 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
     ),
     "port of a paused instance": (
         {"conditions": ["Paused"]},
-        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO),
         409,
         "VMI is paused",
     ),
     "port of an ended instance": (
         {"phase": "Succeeded"},
-        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO),
         400,
         "VMI is not running",
     ),
     "port of a missing VM": (
         {},
-        lambda v: open_port(v.transport, NAMESPACE, MACHINES, "web", ECHO),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINES, "web", ECHO),
         404,
         'virtualmachine.kubevirt.io "web" not found',
     ),
     "closed port": (
         {},
-        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 1),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", 1),
         500,
         "the guest cannot be reached",
     ),
     "port out of range": (
         {},
-        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 70000),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", 70000),
         400,
         'invalid port "70000"',
     ),
     "unsupported protocol": (
         {},
-        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO, "sctp"),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO, "sctp"),
         400,
         'unsupported protocol "sctp"',
     ),
@@ -331,7 +331,7 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
     ),
     "failing pause": (
         {"name": "stubborn"},
-        lambda v: request_action(v.system.client, NAMESPACE, INSTANCES, "stubborn", "pause"),
+        lambda v: request_action(v.system.client, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "stubborn", "pause"),
         500,
         "the guest does not listen",
     ),
@@ -353,8 +353,8 @@ async def test_impossible_stream_requests_are_rejected_with_a_reason(
     "ask",
     [
         lambda v: open_console(v.transport, NAMESPACE, "web"),
-        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
-        lambda v: request_action(v.system.client, NAMESPACE, INSTANCES, "web", "pause"),
+        lambda v: open_port(v.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO),
+        lambda v: request_action(v.system.client, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", "pause"),
         lambda v: read_console_log(v.system.client, NAMESPACE, "web"),
     ],
     ids=["console", "port", "action", "log"],
@@ -369,10 +369,10 @@ async def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
 async def test_actions_reach_the_guest_except_in_a_dry_run(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         client = setup.system.client
-        await request_action(client, NAMESPACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
+        await request_action(client, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", "pause", {"dryRun": ["All"]})
         assert setup.guests.acted == []
-        await request_action(client, NAMESPACE, INSTANCES, "web", "pause")
-        await request_action(client, NAMESPACE, INSTANCES, "web", "reset")
+        await request_action(client, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", "pause")
+        await request_action(client, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", "reset")
         assert setup.guests.acted == [("web", "pause"), ("web", "reset")]
 
 

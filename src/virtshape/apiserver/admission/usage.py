@@ -16,7 +16,7 @@ from virtshape.resolve.reference import Reference
 from virtshape.store.record import Event, Key
 from virtshape.store.store import Store
 
-MACHINES: Final = "virtualmachines.kubevirt.io"
+VIRTUAL_MACHINES: Final = "virtualmachines.kubevirt.io"
 
 _Names = tuple[str | None, str | None] | None
 """The kind and the name in a matcher, if any."""
@@ -48,13 +48,13 @@ class UsageIndex:
         """Return how many VMs refer to an object."""
         if self._named is None:
             self._named = {}
-            for record in self._store.list(MACHINES).records:
+            for record in self._store.list(VIRTUAL_MACHINES).records:
                 self._note(self._named, record.key, _read(record.key, record.value))
         return self._counts[reference]
 
     def observe(self, event: Event) -> None:
         """Update the index from a store event."""
-        if self._named is not None and event.key.resource == MACHINES:
+        if self._named is not None and event.key.resource == VIRTUAL_MACHINES:
             named = frozenset[Reference]() if event.type == "DELETED" else _read(event.key, event.value)
             self._note(self._named, event.key, named)
 

@@ -31,7 +31,7 @@ from virtshape.apiserver.subresources.explain import explain_sent
 from virtshape.apiserver.subresources.guests import GuestOptions, require_guest_action
 from virtshape.apiserver.subresources.objects import ObjectStore
 from virtshape.apiserver.subresources.protocol import GuestAction, GuestStreams
-from virtshape.apiserver.subresources.route import INSTANCES, KINDS, MACHINES, ActionRoute
+from virtshape.apiserver.subresources.route import KINDS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES, ActionRoute
 from virtshape.apiserver.subresources.running import (
     STALE,
     Change,
@@ -94,7 +94,7 @@ class Actions:
             case "expand-vm-spec":
                 start = partial(expand_sent, request.body, namespace)
             case _:
-                start = partial(expand_stored, await self._get(KINDS[MACHINES], route, "virtualmachine"))
+                start = partial(expand_stored, await self._get(KINDS[VIRTUAL_MACHINES], route, "virtualmachine"))
         return Response(200, await self._objects.run(start, reads), headers=_SNIFFED)
 
     async def _check_compatibility(self, body: bytes, namespace: str, reads: CallerReads) -> bytes:
@@ -116,26 +116,26 @@ class Actions:
 
     async def open(self, request: Request, route: ActionRoute) -> Upgrade:
         """Open a stream to a guest."""
-        if route.resource == MACHINES:
-            await self._get(KINDS[MACHINES], route, "virtualmachine")
+        if route.resource == VIRTUAL_MACHINES:
+            await self._get(KINDS[VIRTUAL_MACHINES], route, "virtualmachine")
         return await self._connections.open(request, route, await self._get_instance(route))
 
     async def write(self, request: Request, route: ActionRoute) -> Response:
         """Run an action that changes a VM or a guest; the response is 202 Accepted."""
         if route.action in VOLUME_ACTIONS:
             return await self._change_volumes(request, route)
-        if route.resource == INSTANCES:
+        if route.resource == VIRTUAL_MACHINE_INSTANCES:
             return await self._ask_guest(request, route)
         decide, options_type = _RUNNING[route.action]
         options = _read_options(request.body, options_type)
-        vm = decode(await self._get(KINDS[MACHINES], route, "virtualmachine"), VirtualMachine)
+        vm = decode(await self._get(KINDS[VIRTUAL_MACHINES], route, "virtualmachine"), VirtualMachine)
         vmi = await self._find_instance(route)
         change: Change = decide(vm, vmi, options)
         dry_run = bool(options.dry_run)
         if isinstance(options, StopOptions) and options.grace_period is not None and vmi is not None:
             shorter = Change("spec", {"terminationGracePeriodSeconds": options.grace_period})
-            await self._change(request, KINDS[INSTANCES], route, shorter, dry_run=dry_run)
-        await self._change(request, KINDS[MACHINES], route, change, dry_run=dry_run)
+            await self._change(request, KINDS[VIRTUAL_MACHINE_INSTANCES], route, shorter, dry_run=dry_run)
+        await self._change(request, KINDS[VIRTUAL_MACHINES], route, change, dry_run=dry_run)
         return _accept(request, options_type)
 
     async def _change_volumes(self, request: Request, route: ActionRoute) -> Response:
@@ -156,7 +156,7 @@ class Actions:
         wanted, dry_run = read_volume_request(options), bool(options.dry_run)
         kind = KINDS[route.resource]
         data = await self._get(kind, route, kind.kind.lower())
-        if route.resource == INSTANCES:
+        if route.resource == VIRTUAL_MACHINE_INSTANCES:
             change = request_on_vmi(decode(data, VirtualMachineInstance), wanted)
         else:
             vm = decode(data, VirtualMachine)
@@ -177,7 +177,9 @@ class Actions:
         return _accept(request, GuestOptions)
 
     async def _get_instance(self, route: ActionRoute) -> VirtualMachineInstance:
-        return decode(await self._get(KINDS[INSTANCES], route, "virtualmachineinstance"), VirtualMachineInstance)
+        return decode(
+            await self._get(KINDS[VIRTUAL_MACHINE_INSTANCES], route, "virtualmachineinstance"), VirtualMachineInstance
+        )
 
     async def _get(self, kind: Kind, route: ActionRoute, called: str) -> bytes:
         found = await self._objects.find(kind, route.namespace, route.name)
@@ -187,7 +189,7 @@ class Actions:
         return found
 
     async def _find_instance(self, route: ActionRoute) -> VirtualMachineInstance | None:
-        found = await self._objects.find(KINDS[INSTANCES], route.namespace, route.name)
+        found = await self._objects.find(KINDS[VIRTUAL_MACHINE_INSTANCES], route.namespace, route.name)
         return decode(found, VirtualMachineInstance) if found is not None else None
 
     async def _change(self, request: Request, kind: Kind, route: ActionRoute, change: Change, *, dry_run: bool) -> None:

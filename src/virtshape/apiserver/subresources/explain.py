@@ -18,7 +18,7 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.expand import add_empty_members, read_sent
-from virtshape.apiserver.subresources.route import KINDS, MACHINES
+from virtshape.apiserver.subresources.route import KINDS, VIRTUAL_MACHINES
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import expand_vm
 from virtshape.engine.machinetype import default_architecture
@@ -77,7 +77,7 @@ class _Expansion(NamedTuple):
 def explain_sent(data: bytes, namespace: str, cluster: ClusterState) -> Steps[bytes]:
     """Explain the VM of a request body; raise 400 if it is not a VM."""
     vm = read_sent(data, namespace)
-    submission = Submission(KINDS[MACHINES], to_tree(vm), None, stored=False)
+    submission = Submission(KINDS[VIRTUAL_MACHINES], to_tree(vm), None, stored=False)
     expansion = yield from _expand(vm)
     violations = (yield from evaluate(submission, cluster)).violations
     errors = [violation for violation in violations if violation.rule not in WARNINGS]

@@ -10,8 +10,8 @@ from virtshape.apiserver.message import Request
 from virtshape.apiserver.route import Route
 
 PREFIX: Final = f"/apis/{ACTION_GROUP}/"
-MACHINES: Final = "virtualmachines"
-INSTANCES: Final = "virtualmachineinstances"
+VIRTUAL_MACHINES: Final = "virtualmachines"
+VIRTUAL_MACHINE_INSTANCES: Final = "virtualmachineinstances"
 EXPAND: Final = "expand-vm-spec"
 EXPLAIN: Final = "explain-vm-spec"
 COMPATIBILITY: Final = "check-compatibility"
@@ -19,26 +19,26 @@ COMPATIBILITY: Final = "check-compatibility"
 Verb = Literal["get", "update"]
 
 _METHODS: Final[dict[tuple[str, str], tuple[Verb, tuple[str, ...]]]] = {
-    (MACHINES, "start"): ("update", ("PUT",)),
-    (MACHINES, "stop"): ("update", ("PUT",)),
-    (MACHINES, "restart"): ("update", ("PUT",)),
-    (MACHINES, "addvolume"): ("update", ("PUT",)),
-    (MACHINES, "removevolume"): ("update", ("PUT",)),
-    (MACHINES, "expand-spec"): ("get", ("GET",)),
-    (MACHINES, "portforward"): ("get", ("GET",)),
-    (INSTANCES, "pause"): ("update", ("PUT",)),
-    (INSTANCES, "unpause"): ("update", ("PUT",)),
-    (INSTANCES, "softreboot"): ("update", ("PUT",)),
-    (INSTANCES, "reset"): ("update", ("PUT",)),
-    (INSTANCES, "addvolume"): ("update", ("PUT",)),
-    (INSTANCES, "removevolume"): ("update", ("PUT",)),
-    (INSTANCES, "console"): ("get", ("GET",)),
-    (INSTANCES, "portforward"): ("get", ("GET",)),
-    (INSTANCES, "vnc"): ("get", ("GET",)),
-    (INSTANCES, "guestosinfo"): ("get", ("GET",)),
-    (INSTANCES, "userlist"): ("get", ("GET",)),
-    (INSTANCES, "filesystemlist"): ("get", ("GET",)),
-    (INSTANCES, "consolelog"): ("get", ("GET",)),
+    (VIRTUAL_MACHINES, "start"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINES, "stop"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINES, "restart"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINES, "addvolume"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINES, "removevolume"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINES, "expand-spec"): ("get", ("GET",)),
+    (VIRTUAL_MACHINES, "portforward"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "pause"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINE_INSTANCES, "unpause"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINE_INSTANCES, "softreboot"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINE_INSTANCES, "reset"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINE_INSTANCES, "addvolume"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINE_INSTANCES, "removevolume"): ("update", ("PUT",)),
+    (VIRTUAL_MACHINE_INSTANCES, "console"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "portforward"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "vnc"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "guestosinfo"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "userlist"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "filesystemlist"): ("get", ("GET",)),
+    (VIRTUAL_MACHINE_INSTANCES, "consolelog"): ("get", ("GET",)),
     (EXPAND, ""): ("update", ("PUT",)),
     (EXPLAIN, ""): ("update", ("PUT",)),
     (COMPATIBILITY, ""): ("update", ("PUT",)),
@@ -74,8 +74,8 @@ def _get_kind(name: str) -> Kind:
 
 
 KINDS: Final = {
-    MACHINES: _get_kind("VirtualMachine"),
-    INSTANCES: _get_kind("VirtualMachineInstance"),
+    VIRTUAL_MACHINES: _get_kind("VirtualMachine"),
+    VIRTUAL_MACHINE_INSTANCES: _get_kind("VirtualMachineInstance"),
     EXPAND: _get_kind("VirtualMachine"),
     EXPLAIN: _get_kind("VirtualMachine"),
     COMPATIBILITY: _get_kind("VirtualMachine"),

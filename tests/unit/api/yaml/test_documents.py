@@ -158,7 +158,7 @@ def test_expansion_of_aliases_is_limited(text: str) -> None:
         read_documents(text)
 
 
-MACHINES = """\
+VIRTUAL_MACHINES = """\
 # two of them
 apiVersion: v1
 kind: Machine
@@ -200,7 +200,7 @@ POSITIONS: dict[str, tuple[int, str, tuple[int, int]]] = {
 
 @pytest.mark.parametrize(("index", "path", "position"), POSITIONS.values(), ids=POSITIONS)
 def test_field_has_the_position_of_its_key(index: int, path: str, position: tuple[int, int]) -> None:
-    assert read_documents(MACHINES)[index].position(path) == position
+    assert read_documents(VIRTUAL_MACHINES)[index].position(path) == position
 
 
 def test_fields_of_json_have_positions() -> None:

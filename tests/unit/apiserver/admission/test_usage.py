@@ -10,7 +10,7 @@ from tests.support.build import build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.admission.usage import MACHINES, UsageIndex
+from virtshape.apiserver.admission.usage import VIRTUAL_MACHINES, UsageIndex
 from virtshape.apiserver.objects import make_write
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Key
@@ -44,7 +44,7 @@ class Machines:
     async def write(self, name: str = "vm1", *, removes: bool = False, **spec: Any) -> None:
         tree = {"apiVersion": "kubevirt.io/v1", **to_tree(build_vm(name=name, namespace="default", **spec))}
         tree["metadata"]["resourceVersion"] = ""
-        write = make_write(Key(MACHINES, "default", name), self._revisions.get(name, 0), tree, removes=removes)
+        write = make_write(Key(VIRTUAL_MACHINES, "default", name), self._revisions.get(name, 0), tree, removes=removes)
         self._revisions[name] = (await self._store.write(write)).revision
 
 
