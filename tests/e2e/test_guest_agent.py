@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.demoguests import ACTIONS, Guests, build_guest, eventually
 from tests.support.guestagent import START, build_agent
-from tests.support.kubevirt import Virtctl
+from tests.support.kubevirt import open_virtctl
 from tests.support.upprocess import call_virtshape
 
 from virtshape.api.model import JsonObject
@@ -83,7 +83,7 @@ def test_agent_is_queried_through_the_api(guests: Guests, reported: JsonObject) 
 
 def test_kubevirts_virtctl_prints_the_agents_answers(guests: Guests, reported: JsonObject) -> None:
     assert reported["metadata"]["name"] == NAME
-    virtctl = Virtctl(guests.system.kubeconfig)
+    virtctl = open_virtctl(guests.system.kubeconfig)
     assert virtctl("guestosinfo", NAME).tree["os"]["prettyName"] == "The demo guest 1"
     assert virtctl("userlist", NAME).tree["items"] == []
     assert "/run/seed.d" in [one["mountPoint"] for one in virtctl("fslist", NAME).tree["items"]]

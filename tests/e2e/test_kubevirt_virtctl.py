@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,10 @@ import pytest
 import yaml
 from tests.support.demo import PROMPT
 from tests.support.demoguests import CORE, Guests, build_guest, eventually
-from tests.support.kubevirt import Virtctl
+from tests.support.kubevirt import open_virtctl
 from tests.support.sshguest import create_ssh_guest
 from tests.support.upprocess import call_virtshape
+from tests.support.virtctl import Virtctl
 
 from virtshape.api.model import JsonObject
 
@@ -29,7 +31,7 @@ MAX_ERROR_BODY_BYTES = 1024
 
 @pytest.fixture(scope="module")
 def virtctl(guests: Guests) -> Virtctl:
-    return Virtctl(guests.system.kubeconfig)
+    return open_virtctl(guests.system.kubeconfig)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +111,7 @@ def test_console_is_usable(virtctl: Virtctl, guest_name: str) -> None:
 
 
 def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
-    process = virtctl.start("vnc", guest_name, "--proxy-only")
+    process = virtctl.start("vnc", guest_name, "--proxy-only", stderr=subprocess.STDOUT)
     assert process.stdout is not None
     port = next(json.loads(line)["port"] for line in process.stdout if '"port"' in line)
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as viewer, viewer.makefile("rb") as stream:
@@ -122,7 +124,7 @@ def fetch_shape(virtctl: Virtctl, target: str) -> JsonObject:
     """Fetch a page of the web server in a guest through a forwarded port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    process = virtctl.start("port-forward", target, f"{port}:80")
+    process = virtctl.start("port-forward", target, f"{port}:80", stderr=subprocess.STDOUT)
 
     def look() -> JsonObject | None:
         try:
@@ -150,7 +152,7 @@ def test_stream_requires_permission(guests: Guests, guest_name: str, tmp_path: P
         result = call_virtshape(*arguments, "--data-dir", guests.system.directory)
         assert result.returncode == 0, result.stderr
         (tmp_path / name).write_text(result.stdout)
-        return Virtctl(tmp_path / name)
+        return open_virtctl(tmp_path / name)
 
     guests.wait_for_text(guest_name, "eth0 has")
     assert fetch_shape(add("editor", "edit"), f"vmi/{guest_name}")["memoryMiB"] == 192, "authenticates by certificate"

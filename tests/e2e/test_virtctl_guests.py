@@ -2,13 +2,11 @@
 
 import http.client
 import json
-import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,51 +14,14 @@ from pathlib import Path
 import pytest
 from tests.support.demo import PROMPT
 from tests.support.demoguests import Guests, build_guest, eventually
-from tests.support.kubectl import KubectlResult
 from tests.support.sshguest import create_ssh_guest
-from tests.support.terminals import Terminal
+from tests.support.virtctl import Virtctl
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
 
-VIRTCTL = Path(sys.executable).parent / "virtctl"
 TIMEOUT = 120.0
 NAME = "visited"
-
-
-class Virtctl:
-    """Run virtctl in the foreground, in the background or in a terminal."""
-
-    def __init__(self, kubeconfig: Path, home: Path) -> None:
-        self.environment = {
-            "HOME": str(home),
-            "KUBECONFIG": str(kubeconfig),
-            "PATH": f"{VIRTCTL.parent}:{os.environ['PATH']}",
-        }
-
-    def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
-        result = subprocess.run(
-            [VIRTCTL, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment,
-            timeout=TIMEOUT,
-        )
-        return KubectlResult(result.returncode, result.stdout.replace("\r\n", "\n"), result.stderr)
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [VIRTCTL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
-        )
-
-    def open(self, *arguments: str) -> Terminal:
-        return Terminal([VIRTCTL, *arguments], self.environment)
-
-    def type(self, line: str) -> str:
-        """Type a line at the guest's console and return the output."""
-        return self("console", NAME, stdin=f"{line}\n").out
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +52,10 @@ def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, guest
         terminal.type(b"\x1d")
         assert terminal.end() == 0
         assert terminal.is_restored()
-    eventually(lambda: "\n42\n" in virtctl.type("cat /tmp/answer") or None, lambda: "the guest is not as it was left")
+    eventually(
+        lambda: "\n42\n" in virtctl("console", NAME, stdin="cat /tmp/answer\n").out or None,
+        lambda: "the guest is not as it was left",
+    )
 
 
 def test_console_log_is_kept(virtctl: Virtctl, guest_name: str) -> None:

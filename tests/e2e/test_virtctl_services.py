@@ -1,43 +1,30 @@
 """virtctl expose, credentials, permitted-devices and adm, ours and KubeVirt's own: both write the same objects."""
 
-import os
-import subprocess
-import sys
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.kubectl import KubectlResult
 from tests.support.kubevirt import find_program
 from tests.support.smallmanifests import build_vm
 from tests.support.upprocess import System
+from tests.support.virtctl import PROGRAM, Virtctl
 
 from virtshape.api.model import JsonObject
 
-OURS = Path(sys.executable).parent / "virtctl"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOne"
 OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAITwo jdoe@example"
 PORTS = [{"port": 80}, {"port": 53, "protocol": "UDP"}]
 WARNING = "this server stores Services but routes no traffic to them: use virtctl port-forward instead"
 
 
-class Virtctl:
+class NamespacedVirtctl(Virtctl):
     """A virtctl in the namespace of the test, and the objects of that namespace."""
 
     def __init__(self, program: Path, system: System, namespace: str, home: Path) -> None:
-        self.program = program
+        super().__init__(system.kubeconfig, home, namespace, program)
         self.system = system
-        self.namespace = namespace
-        self.environment = {"HOME": str(home), "KUBECONFIG": str(system.kubeconfig), "PATH": os.environ["PATH"]}
-
-    def __call__(self, *arguments: str, stdin: str = "") -> KubectlResult:
-        line = [str(self.program), "-n", self.namespace, *arguments]
-        ran = subprocess.run(
-            line, input=stdin, capture_output=True, text=True, check=False, env=self.environment, timeout=120
-        )
-        return KubectlResult(ran.returncode, ran.stdout, ran.stderr)
 
     def succeed(self, *arguments: str, stdin: str = "") -> str:
         result = self(*arguments, stdin=stdin)
@@ -62,26 +49,26 @@ class Virtctl:
         return self.get("virtualmachines", vm)["spec"]["template"]["spec"].get("accessCredentials")
 
 
-Program = Callable[[str], Virtctl]
+Program = Callable[[str], NamespacedVirtctl]
 
 
 @pytest.fixture
 def program(system: System, namespace: str, tmp_path: Path) -> Program:
-    def get(name: str) -> Virtctl:
-        path = OURS if name == "virtshape" else find_program("virtctl")
-        return Virtctl(path, system, namespace, tmp_path)
+    def get(name: str) -> NamespacedVirtctl:
+        path = PROGRAM if name == "virtshape" else find_program("virtctl")
+        return NamespacedVirtctl(path, system, namespace, tmp_path)
 
     return get
 
 
 @pytest.fixture
-def virtctl(program: Program) -> Virtctl:
+def virtctl(program: Program) -> NamespacedVirtctl:
     """Our virtctl."""
     return program("virtshape")
 
 
 @pytest.fixture(params=["virtshape", "kubevirt"])
-def each_virtctl(program: Program, request: pytest.FixtureRequest) -> Virtctl:
+def each_virtctl(program: Program, request: pytest.FixtureRequest) -> NamespacedVirtctl:
     """Our virtctl, then KubeVirt's."""
     return program(request.param)
 
@@ -140,7 +127,7 @@ def test_selector_of_a_long_name_is_shortened_as_kubevirt_does(program: Program)
     assert selectors[0] == selectors[1]
 
 
-def test_service_is_printed_without_being_created(virtctl: Virtctl) -> None:
+def test_service_is_printed_without_being_created(virtctl: NamespacedVirtctl) -> None:
     virtctl.create("virtualmachines", build_vm())
     shown = virtctl("expose", "vm", "web", "--name", "web", "--port", "80", "--dry-run", "-o", "json").tree
     assert shown["spec"]["ports"] == [{"port": 80, "protocol": "TCP"}]
@@ -159,13 +146,15 @@ EXPOSE_ERRORS = {
 
 
 @pytest.mark.parametrize(("arguments", "status", "message"), EXPOSE_ERRORS.values(), ids=EXPOSE_ERRORS)
-def test_service_is_refused_with_the_reason(virtctl: Virtctl, arguments: list[str], status: int, message: str) -> None:
+def test_service_is_refused_with_the_reason(
+    virtctl: NamespacedVirtctl, arguments: list[str], status: int, message: str
+) -> None:
     virtctl.create("virtualmachines", build_vm())
     refused = virtctl("expose", *arguments, "--name", "web")
     assert (refused.status, message in refused.err) == (status, True), refused.err
 
 
-def test_ssh_keys_are_added_and_removed(each_virtctl: Virtctl, tmp_path: Path) -> None:
+def test_ssh_keys_are_added_and_removed(each_virtctl: NamespacedVirtctl, tmp_path: Path) -> None:
     virtctl = each_virtctl
     vm = virtctl.create("virtualmachines", build_vm())
     (tmp_path / "key.pub").write_text(f"{OTHER_KEY}\n")
@@ -186,7 +175,7 @@ def test_ssh_keys_are_added_and_removed(each_virtctl: Virtctl, tmp_path: Path) -
     assert [text.strip() for text in virtctl.read_secret(secret).values()] == [OTHER_KEY]
 
 
-def test_second_user_gets_a_second_secret(each_virtctl: Virtctl) -> None:
+def test_second_user_gets_a_second_secret(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("virtualmachines", build_vm())
     for user in ("jdoe", "root"):
@@ -213,7 +202,7 @@ def build_secret(name: str, **texts: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": texts}
 
 
-def test_password_is_set_in_the_secret_of_the_vm(each_virtctl: Virtctl) -> None:
+def test_password_is_set_in_the_secret_of_the_vm(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("secrets", build_secret("logins"))
     virtctl.create("virtualmachines", build_password_vm("logins"))
@@ -225,7 +214,7 @@ def test_password_is_set_in_the_secret_of_the_vm(each_virtctl: Virtctl) -> None:
     assert virtctl.read_secret("logins") == {"jdoe": "s3cret"}
 
 
-def test_password_is_read_from_standard_input(virtctl: Virtctl) -> None:
+def test_password_is_read_from_standard_input(virtctl: NamespacedVirtctl) -> None:
     virtctl.create("secrets", build_secret("logins", root="old"))
     virtctl.create("virtualmachines", build_password_vm("logins", "more"))
     arguments = ("credentials", "set-password", "web", "--user", "jdoe", "--password-file", "-", "--force")
@@ -251,7 +240,7 @@ CREDENTIAL_ERRORS = {
 
 @pytest.mark.parametrize(("arguments", "status", "message"), CREDENTIAL_ERRORS.values(), ids=CREDENTIAL_ERRORS)
 def test_credentials_are_refused_with_the_reason(
-    virtctl: Virtctl, arguments: list[str], status: int, message: str
+    virtctl: NamespacedVirtctl, arguments: list[str], status: int, message: str
 ) -> None:
     virtctl.create("virtualmachines", build_vm())
     refused = virtctl("credentials", *arguments)
@@ -259,7 +248,7 @@ def test_credentials_are_refused_with_the_reason(
     assert virtctl.list_credentials() is None
 
 
-def test_new_secret_for_a_running_vm_needs_force(each_virtctl: Virtctl) -> None:
+def test_new_secret_for_a_running_vm_needs_force(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("virtualmachines", build_vm())
     virtctl.create("virtualmachineinstances", build_instance())
@@ -280,7 +269,7 @@ def build_instance() -> JsonObject:
     }
 
 
-def test_key_of_a_shared_secret_is_removed_only_by_force(each_virtctl: Virtctl) -> None:
+def test_key_of_a_shared_secret_is_removed_only_by_force(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("secrets", build_secret("keys", a=f"{KEY} first\n{OTHER_KEY}", b=KEY))
     vm = build_vm()

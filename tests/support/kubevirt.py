@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.support.kubectl import KubectlResult
-from tests.support.terminals import Terminal
+from tests.support.virtctl import Virtctl
 
 from virtshape.api.model import JsonObject
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
-VIRTCTL_SECONDS: Final = 120.0
 SPEC_CONFIGURATION: Final[JsonObject] = {
     "developerConfiguration": {"memoryOvercommit": 100},  # the specs fill this section without creating it
     "instancetype": {"missingReference": "Defer", "revisionName": "Status"},
@@ -67,29 +65,6 @@ def _name_spec(spec: dict[str, Any]) -> str:
     return " / ".join([*spec["ContainerHierarchyTexts"][1:], spec["LeafNodeText"]])
 
 
-class Virtctl:
-    """KubeVirt's virtctl with a kubeconfig."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        self.path = find_program("virtctl")
-        self.environment = {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig), "PATH": os.environ["PATH"]}
-
-    def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
-        result = subprocess.run(
-            [self.path, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment,
-            timeout=VIRTCTL_SECONDS,
-        )
-        return KubectlResult(result.returncode, result.stdout, result.stderr)
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [self.path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment
-        )
-
-    def open(self, *arguments: str) -> Terminal:
-        return Terminal([self.path, *arguments], self.environment)
+def open_virtctl(kubeconfig: Path) -> Virtctl:
+    """Return KubeVirt's virtctl with a kubeconfig."""
+    return Virtctl(kubeconfig, kubeconfig.parent, program=find_program("virtctl"))

@@ -3,10 +3,8 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from tests.cluster.install import retry
 from tests.e2e.memory import measure_process_growth
 from tests.support.kubectl import Kubectl
 from tests.support.podscenarios import NODE, PodDriver
+from tests.support.virtctl import PROGRAM
 
 from virtshape.api.core.node import Node
 from virtshape.api.status import StatusError
@@ -25,7 +24,6 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 
-VIRTCTL = Path(sys.executable).parent / "virtctl"
 TIMEOUT = 60.0
 GROUP = "/apis/subresources.kubevirt.io"
 pytestmark = pytest.mark.usefixtures("aggregated")
@@ -33,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("aggregated")
 
 def virtctl(installation: Installation, namespace: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [VIRTCTL, "--kubeconfig", installation.plane.kubeconfig, "-n", namespace, *arguments],
+        [PROGRAM, "--kubeconfig", installation.plane.kubeconfig, "-n", namespace, *arguments],
         capture_output=True,
         text=True,
         check=False,

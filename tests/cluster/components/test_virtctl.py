@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster.components.installation import ComponentProcess, Installation
-from tests.cluster.components.virtctl import PROGRAM, Virtctl
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
 from tests.support.kubevirt import find_program
 from tests.support.smallmanifests import build_instancetype, build_vm
+from tests.support.virtctl import PROGRAM, Virtctl
 
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 

@@ -16,12 +16,12 @@ import pytest
 from tests.cluster.components.cdi import STORAGE, FakeCdi, TokenRequest, run_fake_cdi
 from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.node import Node, run_node
-from tests.cluster.components.virtctl import TIMEOUT, Virtctl
 from tests.support import guestagent, sshd
 from tests.support.demo import PROMPT, find_free_port, get_demo
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
 from tests.support.kubevirt import find_program
+from tests.support.virtctl import TIMEOUT, Virtctl
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest

@@ -1,21 +1,22 @@
-"""Run virtctl as the admin of a control plane in one namespace, in the foreground or background."""
+"""Run virtctl, ours or KubeVirt's: in the foreground, in the background or in a terminal."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 from tests.support.kubectl import KubectlResult
 from tests.support.terminals import Terminal
 
-PROGRAM = Path(sys.executable).parent / "virtctl"
-TIMEOUT = 300.0
+PROGRAM: Final = Path(sys.executable).parent / "virtctl"
+TIMEOUT: Final = 300.0
 
 
 class Virtctl:
-    """virtctl with its own kubeconfig and home directory."""
+    """virtctl with its own kubeconfig and home directory; in the kubeconfig's namespace if none is given."""
 
-    def __init__(self, kubeconfig: Path, home: Path, namespace: str, program: Path = PROGRAM) -> None:
+    def __init__(self, kubeconfig: Path, home: Path, namespace: str = "", program: Path = PROGRAM) -> None:
         self.namespace = namespace
         self.program = program
         self.environment = {
@@ -25,31 +26,31 @@ class Virtctl:
         }
 
     def line(self, *arguments: str | Path) -> list[str | Path]:
-        return [self.program, "-n", self.namespace, *arguments]
+        return [self.program, *(("-n", self.namespace) if self.namespace else ()), *arguments]
 
-    def __call__(self, *arguments: str | Path, said: str = "") -> KubectlResult:
+    def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
         """Run virtctl and return its result."""
-        ran = subprocess.run(
+        result = subprocess.run(
             self.line(*arguments),
-            input=said,
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
             env=self.environment,
             timeout=TIMEOUT,
         )
-        return KubectlResult(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
+        return KubectlResult(result.returncode, result.stdout.replace("\r\n", "\n"), result.stderr)
 
     def print(self, *arguments: str | Path) -> str:
         """Run virtctl, check that it succeeds and return its output."""
-        ran = self(*arguments)
-        assert (ran.status, ran.err) == (0, ""), f"virtctl {' '.join(map(str, arguments))}: {ran.err}"
-        return ran.out
+        result = self(*arguments)
+        assert (result.status, result.err) == (0, ""), f"virtctl {' '.join(map(str, arguments))}: {result.err}"
+        return result.out
 
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":
         """Start virtctl in the background."""
         return subprocess.Popen(
-            self.line(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+            self.line(*arguments), stdout=subprocess.PIPE, stderr=stderr, text=True, env=self.environment
         )
 
     def open(self, *arguments: str) -> Terminal:
