@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -87,11 +88,28 @@ def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> Non
     fast = next(disk for disk in found["disks"] if disk["driver"] == "virtio_blk")
     assert (fast["serial"], fast["bytes"]) == ("FAST01", 64 * 1024**2)
     guests.wait_for_text("disks", "seeded by the VM")
-    statuses = {
-        one["name"]: one["target"] for one in guests.wait_for_phase("disks", "Running")["status"]["volumeStatus"]
+    vmi = guests.wait_for_phase("disks", "Running")
+    status = vmi["status"]
+    assert {one["name"]: one["target"] for one in status["volumeStatus"]} == {
+        "root": "sda",
+        "fast": "vda",
+        "seed": "sdb",
     }
-    assert statuses == {"root": "sda", "fast": "vda", "seed": "sdb"}
+    assert {status["runtimeUser"]} == find_qemu_users(vmi["spec"]["domain"]["firmware"]["uuid"])
+    assert (status["migrationMethod"], status["guestOSInfo"]) == ("BlockMigration", {})
+    assert {one["type"]: one["status"] for one in status["conditions"]}["LiveMigratable"] == "False"
+    assert not {"activePods", "qosClass", "launcherContainerImageVersion", "migrationTransport"} & status.keys()
     guests.delete("disks")
+
+
+def find_qemu_users(uuid: str) -> set[int]:
+    """Return the users of the QEMU processes with this UUID."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if uuid.encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                found.add(process.stat().st_uid)
+    return found
 
 
 WINDOWS_LIKE: JsonObject = {

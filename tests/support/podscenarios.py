@@ -18,6 +18,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.status import VirtualMachineInstanceGuestOSInfo
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.ownerreferences import is_controlled_by
@@ -25,6 +26,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.informer import Informers
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers, make_informers
+from virtshape.controllers.pods.build import GUEST_USER
 from virtshape.controllers.pods.launcher import PodLauncher
 from virtshape.supervise.supervisor import Supervisor
 
@@ -206,6 +208,25 @@ def _condition(vmi: VirtualMachineInstance, name: str) -> tuple[str, str | None,
     return (found[0].status, found[0].reason, found[0].message) if found else None
 
 
+def check_instance_status(vmi: VirtualMachineInstance, pod: Pod) -> None:
+    """Check what the last example of the first design document shows, for a guest in a pod."""
+    annotations, status = vmi.metadata.annotations or {}, vmi.status
+    assert annotations["kubevirt.io/latest-observed-api-version"] == "v1"
+    assert annotations["kubevirt.io/storage-observed-api-version"] == "v1"
+    assert status is not None
+    assert pod.spec is not None
+    assert status.launcher_container_image_version == pod.spec.containers[0].image
+    assert status.runtime_user == GUEST_USER
+    assert status.migration_method == "LiveMigration"
+    assert status.migration_transport is None  # nothing is ever migrated
+    assert status.guest_os_info == VirtualMachineInstanceGuestOSInfo()
+    assert [one.phase for one in status.phase_transition_timestamps or ()] == [
+        *("Pending", "Scheduling", "Scheduled", "Running"),
+    ]
+    assert (_condition(vmi, "LiveMigratable") or ())[:2] == ("False", "NotMigratable")
+    assert (status.virtual_machine_revision_name or "").startswith("revision-start-vm-")
+
+
 async def start_and_stop(driver: PodDriver) -> None:
     """A VM gets an instance, a pod and a running guest; stopping it removes them."""
     await driver.create_vm()
@@ -222,6 +243,7 @@ async def start_and_stop(driver: PodDriver) -> None:
     assert (vmi.status.node_name, vmi.status.active_pods) == (NODE, {_uid(pod): NODE})
     assert [one.ip_address for one in vmi.status.interfaces or ()] == ["10.1.2.3"]
     assert _condition(vmi, "Ready") == ("True", None, None)
+    check_instance_status(vmi, pod)
     vm = await driver.wait_for_status("Running")
     assert vm.status is not None
     assert vm.status.ready is True

@@ -31,6 +31,11 @@ VMI_ID_LABEL: Final = "vmi.kubevirt.io/id"
 """On a launcher pod: its instance, for the selector of a Service; see `format_vmi_id`."""
 VMI_FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
 """On a VMI: finalizer until its guest has stopped."""
+OBSERVED_VERSIONS: Final = {
+    "kubevirt.io/latest-observed-api-version": "v1",
+    "kubevirt.io/storage-observed-api-version": "v1",
+}
+"""Annotations of a VMI: the newest version of its API, and the version that is stored."""
 DESCRIPTION_ANNOTATION: Final = "virtshape.io/description"
 KVM_DEVICE: Final = "devices.kubevirt.io/kvm"
 EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"

@@ -43,9 +43,21 @@ def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
         interfaces=tuple(_list_interfaces(status, vmi)),
         node=node,
         pods={metadata.uid or "": node},
+        image=_find_image(pod),
+        user=_find_user(pod),
         qos=status.qos_class,  # type: ignore[arg-type]  # the server uses these values
         unready=unready,
     )
+
+
+def _find_image(pod: Pod) -> str:
+    containers = (pod.spec.containers if pod.spec else None) or ()
+    return next((one.image for one in containers if one.name == CONTAINER and one.image), "")
+
+
+def _find_user(pod: Pod) -> int | None:
+    context = pod.spec.security_context if pod.spec else None
+    return context.run_as_user if context is not None else None
 
 
 def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStatus:

@@ -17,7 +17,7 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.api.status import StatusError
-from virtshape.api.wellknown import VM_NAME_LABEL, VMI_FINALIZER
+from virtshape.api.wellknown import OBSERVED_VERSIONS, VM_NAME_LABEL, VMI_FINALIZER
 from virtshape.controllers.vm.status import GENERATION_ANNOTATION
 from virtshape.engine.conflict import split_conflicts
 from virtshape.engine.defaults import apply_defaults
@@ -49,7 +49,7 @@ def build_instance(
     if request is not None and (request.data or {}).get("paused") == "true":
         spec.start_strategy = "Paused"
     labels = {**(metadata.labels or {}), VM_NAME_LABEL: own.name or ""}
-    annotations = {**(metadata.annotations or {}), GENERATION_ANNOTATION: str(own.generation or 0)}
+    annotations = {**(metadata.annotations or {}), **OBSERVED_VERSIONS, GENERATION_ANNOTATION: str(own.generation or 0)}
     return VirtualMachineInstance(
         api_version="kubevirt.io/v1",
         kind="VirtualMachineInstance",

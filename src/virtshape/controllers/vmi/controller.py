@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.times import Clock, format_time
-from virtshape.api.wellknown import NODE_LABEL, VMI_FINALIZER
+from virtshape.api.wellknown import NODE_LABEL, OBSERVED_VERSIONS, VMI_FINALIZER
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
@@ -76,8 +76,7 @@ class VmiReconciler:
             self._release(name)
             return DONE
         if VMI_FINALIZER not in (vmi.metadata.finalizers or ()):
-            finalizers = [*(vmi.metadata.finalizers or ()), VMI_FINALIZER]
-            vmi = await self._write(vmi, replace(vmi, metadata=replace(vmi.metadata, finalizers=finalizers)))
+            vmi = await self._write(vmi, replace(vmi, metadata=mark_observed(vmi.metadata)))
         if phase_of(vmi) in ("", "Pending", "Scheduling"):
             placed = await self._place(name, vmi)
             if placed is None:
@@ -194,6 +193,15 @@ class VmiReconciler:
         """Release the instance's resources and requeue instances that are waiting for a node."""
         for waiting in self._placement.release(name):
             self._wake(waiting)
+
+
+def mark_observed(metadata: ObjectMeta) -> ObjectMeta:
+    """Return the metadata of an instance that the controller handles: its finalizer and the observed API versions."""
+    return replace(
+        metadata,
+        annotations={**(metadata.annotations or {}), **OBSERVED_VERSIONS},
+        finalizers=[*(metadata.finalizers or ()), VMI_FINALIZER],
+    )
 
 
 def label_node(metadata: ObjectMeta, node: str | None) -> ObjectMeta:

@@ -50,5 +50,9 @@ class GuestStatus(Struct, frozen=True):
     """Node names of the guest's pods, by pod UID."""
     qos: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
     """QoS class of the pod."""
+    image: str = ""
+    """Image of the launcher, if it runs in a container."""
+    user: int | None = None
+    """User id of the launcher."""
     unready: str = ""
     """Why a running guest is not ready."""

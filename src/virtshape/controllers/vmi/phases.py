@@ -14,6 +14,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachi
 from virtshape.api.kubevirt.status import (
     MemoryStatus,
     VirtualMachineInstanceCondition,
+    VirtualMachineInstanceGuestOSInfo,
     VirtualMachineInstancePhaseTransitionTimestamp,
     VirtualMachineInstanceStatus,
     VolumeStatus,
@@ -29,10 +30,13 @@ RESTART_CONDITION: Final = "RestartRequired"
 """The guest's size differs from its instance's and cannot be changed while it runs."""
 PORTS_CONDITION: Final = "PortsOpen"
 """Ports of the guest are reachable on the loopback address of its node."""
+MIGRATABLE_CONDITION: Final = "LiveMigratable"
+"""Always false."""
 LOGINS_CONDITION: Final = "AccessCredentialsSynchronized"
 """Whether the guest agent has set the access credentials."""
 NOT_POSSIBLE: Final = "NotPossibleHere"
 """Reason for instances that can never run here."""
+_NOT_MIGRATABLE: Final = ("NotMigratable", "virtshape does not support live migration: restart the VM to move it")
 _READY: Final = "Ready"
 _SYNCHRONIZED: Final = "Synchronized"
 _GUEST_CONDITIONS: Final = (
@@ -126,9 +130,12 @@ def _advance(
         ]
     if phase == "Running":
         _describe_size(status, vmi.spec, guest)
+        status.migration_method = find_migration_method(vmi.spec)
     if guest is not None:
         _describe_guest(status, guest)
     conditions = put_condition(status.conditions, _ready(phase, message, guest), stamp)
+    if phase == "Running":
+        conditions = put_condition(conditions, _condition(MIGRATABLE_CONDITION, "False", *_NOT_MIGRATABLE), stamp)
     if phase in ("Pending", "Scheduling") and reason:
         unscheduled = _condition(SCHEDULED_CONDITION, "False", reason, message or None)
         conditions = put_condition(conditions, unscheduled, stamp)
@@ -165,13 +172,28 @@ def _describe_size(
         status.machine = Machine(type=spec.domain.machine.type)
 
 
+def find_migration_method(spec: VirtualMachineInstanceSpec) -> str:
+    """Return how a migration would treat the guest's disks, by KubeVirt's rule: copy them unless all are on claims."""
+    filesystems = {each.name for each in spec.domain.devices.filesystems or ()}
+    for volume in spec.volumes or ():
+        is_shared = volume.persistent_volume_claim or volume.data_volume or volume.host_disk
+        if not is_shared and volume.name not in filesystems:
+            return "BlockMigration"
+    return "LiveMigration"
+
+
 def _describe_guest(status: VirtualMachineInstanceStatus, guest: GuestStatus) -> None:
     """Set the fields that the launcher reported; keep the others."""
     if guest.machine:
         status.machine = Machine(type=guest.machine)
     status.interfaces = list(guest.interfaces) or status.interfaces
     status.volume_status = list(guest.volumes) or _list_permanent(status) or None
-    status.guest_os_info = guest.os or status.guest_os_info
+    has_run = status.phase == "Running"
+    status.guest_os_info = (
+        guest.os or status.guest_os_info or (VirtualMachineInstanceGuestOSInfo() if has_run else None)
+    )
+    status.launcher_container_image_version = guest.image or status.launcher_container_image_version
+    status.runtime_user = guest.user if guest.user is not None else status.runtime_user
     status.active_pods = dict(guest.pods) if guest.pods is not None else status.active_pods
     status.qos_class = guest.qos or status.qos_class
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
@@ -100,7 +102,8 @@ class QemuLauncher:
             await self._resize(uid, vmi.spec)
             problems = await self._volumes.sync(uid, vmi, report)
             report = self._guests.find(uid) or report
-        return read_report(report, vmi, self._resize_errors.get(uid, ""), problems)
+        guest = read_report(report, vmi, self._resize_errors.get(uid, ""), problems)
+        return replace(guest, user=self._directories.get_account(uid).user)
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Shut the guest down within its grace period; return True once it is removed."""

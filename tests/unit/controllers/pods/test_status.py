@@ -9,6 +9,7 @@ from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, 
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
+from virtshape.controllers.pods.build import GUEST_USER, build_launcher_pod
 from virtshape.controllers.pods.status import read_missing_pod, read_pod
 
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"}
@@ -159,3 +160,9 @@ def test_pod_network_interface_has_the_pod_addresses(status: JsonObject, address
     )
     guest = read_pod(build_pod("Running", node="n1", state=RUNNING, ready=True, **status), vmi)
     assert [one.ip_addresses for one in guest.interfaces] == ([addresses] if addresses else [])
+
+
+def test_guest_has_the_image_and_user_of_its_pod() -> None:
+    vmi = build_vmi(domain={"memory": {"guest": "1Gi"}})
+    guest = read_pod(build_launcher_pod(vmi, None, "registry/launcher@sha256:1"), vmi)
+    assert (guest.image, guest.user) == ("registry/launcher@sha256:1", GUEST_USER)

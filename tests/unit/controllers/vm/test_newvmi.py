@@ -12,6 +12,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.times import format_time, parse_time
+from virtshape.api.wellknown import OBSERVED_VERSIONS
 from virtshape.controllers.vm.newvmi import (
     annotate_names,
     build_instance,
@@ -48,6 +49,7 @@ def test_instance_has_owner_and_generation() -> None:
         "annotations": {
             "own": "1",
             "kubevirt.io/cluster-instancetype-name": "small",
+            **OBSERVED_VERSIONS,
             "kubevirt.io/vm-generation": "4",
         },
         "ownerReferences": [

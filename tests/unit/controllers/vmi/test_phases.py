@@ -21,6 +21,15 @@ NOT_READY: JsonObject = {
 }
 
 
+NOT_MIGRATABLE = {
+    "type": "LiveMigratable",
+    "status": "False",
+    "reason": "NotMigratable",
+    "message": "virtshape does not support live migration: restart the VM to move it",
+    "lastTransitionTime": STAMP,
+}
+
+
 def test_new_instance_becomes_pending() -> None:
     assert phase_of(build_vmi()) == ""
     assert to_tree(set_phase(build_vmi(), "Pending", STAMP)) == {
@@ -49,7 +58,8 @@ def test_running_instance_reports_its_size() -> None:
     assert to_tree(set_phase(vmi, "Running", STAMP, node="n1")) == {
         "phase": "Running",
         "nodeName": "n1",
-        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": STAMP}],
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": STAMP}, NOT_MIGRATABLE],
+        "migrationMethod": "LiveMigration",
         "phaseTransitionTimestamps": [
             {"phase": "Scheduled", "phaseTransitionTimestamp": EARLIER},
             {"phase": "Running", "phaseTransitionTimestamp": STAMP},
@@ -62,7 +72,11 @@ def test_running_instance_reports_its_size() -> None:
 
 def test_paused_instance_is_running_and_not_ready() -> None:
     status = set_guest_status(build_vmi("Running"), GuestStatus("paused"), STAMP)
-    assert {one.type: one.status for one in status.conditions or ()} == {"Ready": "False", "Paused": "True"}
+    assert {one.type: one.status for one in status.conditions or ()} == {
+        "Ready": "False",
+        "Paused": "True",
+        "LiveMigratable": "False",
+    }
 
 
 @pytest.mark.parametrize(
@@ -125,10 +139,11 @@ def test_guest_status_becomes_conditions(phase: Phase, guest: GuestStatus, condi
     vmi = build_vmi("Scheduled")
     vmi.status = set_guest_status(vmi, guest, STAMP)
     assert vmi.status.phase == phase
-    reported = {one.type: (one.status, one.message) for one in vmi.status.conditions or () if one.type != "Ready"}
-    assert reported == conditions
+    reported = {one.type: (one.status, one.message) for one in vmi.status.conditions or ()}
+    assert {name: value for name, value in reported.items() if name not in ("Ready", "LiveMigratable")} == conditions
+    assert ("LiveMigratable" in reported) is (phase == "Running")
     later = set_guest_status(vmi, GuestStatus("running"), STAMP)
-    assert [one.type for one in later.conditions or ()] == ["Ready"]
+    assert {one.type for one in later.conditions or ()} == {"Ready", "LiveMigratable"}
 
 
 def test_instance_reports_the_current_guest_size() -> None:
@@ -142,3 +157,34 @@ def test_instance_reports_the_current_guest_size() -> None:
     assert status["currentCPUTopology"] == {"sockets": 2}
     assert status["memory"] == {"guestAtBoot": "1Gi", "guestRequested": "2Gi", "guestCurrent": "1536Mi"}
     assert status["machine"] == {"type": "pc-q35-7.2"}
+
+
+@pytest.mark.parametrize(
+    ("volumes", "method"),
+    [
+        ([], "LiveMigration"),
+        (
+            [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}, {"name": "e", "dataVolume": {"name": "e"}}],
+            "LiveMigration",
+        ),
+        (
+            [
+                {"name": "d", "persistentVolumeClaim": {"claimName": "d"}},
+                {"name": "e", "emptyDisk": {"capacity": "1Gi"}},
+            ],
+            "BlockMigration",
+        ),
+        ([{"name": "d", "containerDisk": {"image": "i"}}], "BlockMigration"),
+    ],
+    ids=["no disks", "claims", "a claim and an empty disk", "a container disk"],
+)
+def test_migration_method_depends_on_the_disks(volumes: list[JsonObject], method: str) -> None:
+    assert set_phase(build_vmi("Scheduled", volumes=volumes), "Running", STAMP).migration_method == method
+
+
+def test_running_instance_reports_launcher_and_guest() -> None:
+    status = set_guest_status(build_vmi("Scheduled"), GuestStatus("running", image="launcher:1", user=107), STAMP)
+    assert (status.launcher_container_image_version, status.runtime_user) == ("launcher:1", 107)
+    assert to_tree(status)["guestOSInfo"] == {}
+    starting = set_guest_status(build_vmi("Scheduled"), GuestStatus("starting"), STAMP)
+    assert (starting.guest_os_info, starting.migration_method, starting.runtime_user) == (None, None, None)
