@@ -11,7 +11,8 @@ from collections.abc import Iterable
 Part = str | int
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_STEP = re.compile(r"\[(?P<bracketed>.*?)\](?=[.\[]|$)|\.?(?P<plain>[^.\[]+)", re.DOTALL)
+_CLOSING = re.compile(r"\](?=[.\[]|$)")
+_KEY = re.compile(r"\.?([^.\[]+)")
 
 
 def format_path(parts: Iterable[Part]) -> str:
@@ -22,4 +23,17 @@ def format_path(parts: Iterable[Part]) -> str:
 
 def parse_path(path: str) -> tuple[str, ...]:
     """Split a path into the keys and indexes that it goes through, all as text."""
-    return tuple(step["plain"] or step["bracketed"] or "" for step in _STEP.finditer(path))
+    steps, at, is_closed = [], 0, True
+    while at < len(path):
+        if is_closed and path[at] == "[":
+            closing = _CLOSING.search(path, at + 1)
+            if closing is not None:
+                steps.append(path[at + 1 : closing.start()])
+                at = closing.end()
+                continue
+            is_closed = False  # nor is a later bracket: searching again would take quadratic time
+        key = _KEY.match(path, at)
+        if key is not None:
+            steps.append(key[1])
+        at = key.end() if key is not None else at + 1
+    return tuple(steps)

@@ -5,7 +5,9 @@ Reads every file once and continues after errors, so that all errors of all file
 unrelated kinds are skipped without decoding. Only `replace_file` writes.
 """
 
+import errno
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +39,8 @@ class File(NamedTuple):
 
     path: str
     is_named: bool
+    folder: str = ""
+    """The folder that the file was found in."""
 
     @property
     def name(self) -> str:
@@ -44,8 +48,16 @@ class File(NamedTuple):
         return "<stdin>" if self.path == STDIN else self.path
 
     def read(self) -> bytes:
-        """Return the file's contents."""
-        return sys.stdin.buffer.read() if self.path == STDIN else Path(self.path).read_bytes()
+        """Return the file's contents; raise OSError if a file in a folder is not a regular file."""
+        if self.path == STDIN:
+            return sys.stdin.buffer.read()
+        if not self.is_named and not stat.S_ISREG(Path(self.path).stat().st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return Path(self.path).read_bytes()
+
+    def leads_outside(self) -> bool:
+        """Return True if the file was found in a folder, but is a link to a file outside of it."""
+        return bool(self.folder) and not Path(self.path).resolve().is_relative_to(Path(self.folder).resolve())
 
 
 class Entry(NamedTuple):
@@ -132,7 +144,7 @@ def find_files(
             identity = _identify(source)
             if identity not in seen:
                 seen.add(identity)
-                yield File(source, not is_folder)
+                yield File(source, not is_folder, folder if is_folder else "")
 
 
 def _identify(source: str) -> object:

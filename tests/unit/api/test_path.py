@@ -1,5 +1,7 @@
 """Field paths are formatted as in Kubernetes and can be parsed again."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,3 +30,10 @@ def test_format_path_and_parse_path_are_inverses(parts: tuple[Part, ...], path: 
 @given(st.lists(st.text("ab.0-/ é") | st.integers(0, 99)))
 def test_any_parts_without_brackets_round_trip(parts: list[Part]) -> None:
     assert parse_path(format_path(parts)) == tuple(map(str, parts))
+
+
+@pytest.mark.parametrize("path", ["[" * 20_000, "[a]x" * 5_000, "[a]" * 5_000], ids=["open", "inner", "closed"])
+def test_parse_path_takes_linear_time(path: str) -> None:
+    began = time.monotonic()
+    parse_path(path)
+    assert time.monotonic() - began < 1

@@ -232,3 +232,9 @@ def test_differing_duplicate_is_found() -> None:
 def test_objects_with_different_names_or_namespaces_are_not_duplicates(first: JsonObject, second: JsonObject) -> None:
     path = write_manifest("vms.yaml", {**build_vm(), "metadata": first}, {**build_vm(), "metadata": second})
     assert list(find_duplicates(load([path]).entries)) == []
+
+
+def test_device_in_a_folder_is_not_read() -> None:
+    Path("folder").mkdir()
+    Path("folder/device.yaml").symlink_to("/dev/null")
+    assert problems(load(["folder"])) == ["folder/device.yaml: cannot be read: not a regular file"]

@@ -38,7 +38,7 @@ _OWN_KINDS: Final = re.compile(
         r"""|\bapiVersion["']?\s*:\s*["']?(?:[a-z]+\.)?kubevirt\.io/"""
     ).encode()
 )
-_PLACEHOLDER: Final = re.compile(r"\{\{.*?\}\}|\$\{\w.*?\}")
+_VARIABLE_START: Final = re.compile(r"\$\{\w")
 _BRACES: Final = b"{{"
 _VARIABLE: Final = b"${"
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
@@ -110,9 +110,18 @@ def _is_template(text: bytes) -> bool:
                 return True
             continue
         kind = find_stated_kind(document.tree)
-        if kind is not None and affects_vms(kind) and any(map(_PLACEHOLDER.search, _list_scalars(document.tree))):
+        if kind is not None and affects_vms(kind) and any(map(has_placeholder, _list_scalars(document.tree))):
             return True
     return False
+
+
+def has_placeholder(text: str) -> bool:
+    """Return True if a text contains `{{ ... }}` or `${...}`; takes linear time."""
+    braces = text.find("{{")
+    if braces >= 0 and text.find("}}", braces + 2) >= 0:
+        return True
+    variable = _VARIABLE_START.search(text)
+    return variable is not None and text.find("}", variable.end()) >= 0
 
 
 def _list_scalars(tree: Any) -> Iterator[str]:

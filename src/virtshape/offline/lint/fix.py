@@ -115,12 +115,16 @@ def _try(text: bytes, before: list[Finding], corrections: Sequence[Correction], 
 def _try_each(
     text: bytes, findings: list[Finding], corrections: Sequence[Correction], lint: Lint
 ) -> tuple[bytes, list[Correction]]:
-    """Apply the corrections that are safe one by one."""
+    """Apply the corrections that are safe; halve those that are not, since each attempt lints the whole text."""
     accepted: list[Correction] = []
-    for correction in corrections:
-        result = _try(text, findings, [*accepted, correction], lint)
-        if result is not None:
-            accepted.append(correction)
+    remaining = [list(corrections)]
+    while remaining:
+        part = remaining.pop()
+        if _try(text, findings, [*accepted, *part], lint) is not None:
+            accepted += part
+        elif len(part) > 1:
+            middle = len(part) // 2
+            remaining += [part[middle:], part[:middle]]
     return apply_edits(text, [correction.edit for correction in accepted]), accepted
 
 

@@ -81,8 +81,10 @@ class Run:
             yield FileFindings(file.name, text, self.baseline.filter(self._lint(text, file, self._linter)))
 
     def fix(self, file: File) -> tuple[bytes, Corrected]:
-        """Return the text of a file, and the corrected text; does not write."""
+        """Return the text of a file, and the corrected text; does not write. Corrects no link out of a folder."""
         text = self._read_again(file)
+        if file.leads_outside():
+            return text, Corrected(text, ())
         return text, fix_text(
             text, lambda changed: self._lint(changed, file, Linter(self._context, self._architecture))
         )

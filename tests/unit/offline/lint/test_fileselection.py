@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,11 @@ def test_preference_of_a_skipped_template_is_not_used() -> None:
     write({"vm.yaml": vm(spec="preference: {name: liked}")})
     write({"t.yaml": build_manifest("VirtualMachineClusterPreference", '{x: "{{ y }}"}', name="liked")})
     assert [finding.rule for finding in Run(["."]).find()] == ["missing-reference"]
+
+
+@pytest.mark.parametrize("start", ["{{", "${a"])
+def test_placeholders_without_an_end_are_searched_in_linear_time(start: str) -> None:
+    text = vm(name=f"name: '{start * 100_000}'").encode()
+    began = time.monotonic()
+    assert find_skip_reason(text, is_named=True) is None
+    assert time.monotonic() - began < 10

@@ -186,3 +186,36 @@ def test_file_that_changed_meanwhile_is_not_written(tmp_path: Path) -> None:
     assert not replace_file(file, b"a", b"b")
     assert file.read_bytes() == b"changed"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_link_out_of_a_folder_is_not_corrected(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside.yaml", tmp_path / "folder"
+    folder.mkdir()
+    text = vm(run="running: true")
+    for path in (outside, folder / "target"):
+        path.write_text(text)
+    (folder / "link-out.yaml").symlink_to(outside)
+    (folder / "link-within.yaml").symlink_to("target")
+    run = Run([str(folder)], settings=Settings())
+    for file in run.files:
+        before, corrected = run.fix(file)
+        if corrected.fixed:
+            assert run.write(file, before, corrected.text)
+    assert [len(run.files), outside.read_text()] == [2, text]
+    assert (folder / "target").read_text() == vm(run="runStrategy: Always")
+
+
+def test_unsafe_correction_among_many_is_found_in_few_attempts() -> None:
+    wrong = vm(domain="memory: {guest: 1Gi}\ncpu: {coress: 2}")
+    unsafe = vm(domain="memory: {guest: 1Gi}\ncpu: {coress: 2, corez: 3}")
+    text = "---\n".join([*[wrong.replace("name: web", f"name: web{number}") for number in range(60)], unsafe]).encode()
+    attempts = 0
+
+    def find(changed: bytes) -> list[Finding]:
+        nonlocal attempts
+        attempts += 1
+        return Linter(prescan([changed], catalog=False)).check_text(changed, "vm.yaml")
+
+    corrected = fix_text(text, find)
+    assert corrected.text.count(b"cores: 2") >= 60
+    assert attempts < 40
