@@ -76,6 +76,33 @@ def test_vm_is_started_restarted_and_stopped(acting: System, virtctl: Virtctl) -
     wait_for(acting, "Stopped")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["create", "instancetype", "--namespaced", "--cpu", "open", "--memory", "open"],
+        ["customize", "cx1.medium", "--vcpus", "open", "--memory", "open"],
+    ],
+    ids=["create", "customize"],
+)
+def test_vm_gives_the_size_that_its_instancetype_leaves_open(
+    acting: System, virtctl: Virtctl, command: list[str]
+) -> None:
+    name = f"open-{command[0]}"
+    tree = virtctl(*command, "--name", name, "-o", "json").tree
+    code, answer = acting.request(
+        "POST", f"/apis/{tree['apiVersion']}/namespaces/default/virtualmachineinstancetypes", tree
+    )
+    assert code == 201, answer
+    vm = build_vm(name, instancetype={"name": name, "kind": "VirtualMachineInstancetype"})
+    refused = acting.request("POST", vms_path(), vm)[1]["message"]
+    assert "memory" in refused
+    vm["spec"]["template"]["spec"]["domain"] |= {"cpu": {"guest": 3}, "memory": {"guest": "3Gi"}}
+    code, answer = acting.request("POST", vms_path(), vm)
+    assert code == 201, answer
+    domain = virtctl("expand", "--vm", name, "-o", "json").tree["spec"]["template"]["spec"]["domain"]
+    assert (domain["cpu"]["sockets"], domain["memory"]["guest"]) == (3, "3Gi")
+
+
 def add_user(system: System, path: Path, *arguments: str) -> Path:
     result = call_virtshape("user", "add", path.stem, *arguments, "--data-dir", system.directory)
     assert result.returncode == 0, result.stderr
