@@ -43,6 +43,7 @@ from virtshape.apiserver.routeerrors import (
     unsupported_method_error,
 )
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
+from virtshape.apiserver.sessionstreams import bind_to_session
 from virtshape.apiserver.source import ObjectSource
 from virtshape.apiserver.subresources.dispatch import Actions
 from virtshape.apiserver.subresources.info import find_info_response
@@ -133,7 +134,18 @@ class Server:
             caller = self._identify(request)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
-        return self.handle_as(request, caller)
+        answer = self.handle_as(request, caller)
+        if isinstance(answer, Response) or "cookie" not in request.headers:
+            return answer
+        return bind_to_session(answer, partial(self._is_authenticated, request))
+
+    def _is_authenticated(self, request: Request) -> bool:
+        """Return True if a request's credentials are still valid."""
+        try:
+            self._identify(request)
+        except StatusError:
+            return False
+        return True
 
     def authenticate(self, request: Request) -> None:
         """Raise StatusError if a request's headers do not authenticate its sender."""

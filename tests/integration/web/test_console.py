@@ -15,11 +15,13 @@ from tests.support.streamsetup import open_stream_setup
 from tests.support.upprocess import System, call_virtshape
 
 from virtshape.api.status import StatusError
+from virtshape.apiserver import sessionstreams
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.client.access import Credentials, StaticCredentials
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.transport import Call
+from virtshape.stream.duplex import StreamClosed
 from virtshape.web.console import CONTENT_SECURITY_POLICY
 
 GUEST_CONSOLE = "/apis/subresources.kubevirt.io/v1/namespaces/default/virtualmachineinstances/web/console"
@@ -144,6 +146,20 @@ async def test_pages_of_other_sites_cannot_open_a_guests_console(tmp_path: Path,
         with pytest.raises(StatusError) as refused:
             await transport.open_socket(Call("GET", GUEST_CONSOLE, headers))
         assert refused.value.code == 403
+
+
+async def test_console_of_a_guest_ends_with_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessionstreams, "CHECK_SECONDS", 0.0)
+    async with open_browser(tmp_path) as (transport, headers):
+        socket = await transport.open_socket(Call("GET", GUEST_CONSOLE, headers))
+        assert await socket.read() == HELLO
+        shown = json.loads((await transport.call(Call("GET", SESSION, headers))).body)
+        headers["x-csrf-token"] = shown["csrfToken"]
+        assert (await transport.call(Call("DELETE", SESSION, headers))).status == 200
+        await socket.write(b"poweroff\r")
+        with pytest.raises(StreamClosed, match="the session has ended"):
+            await socket.read()
+        await socket.close()
 
 
 async def test_guests_console_needs_a_session(tmp_path: Path) -> None:

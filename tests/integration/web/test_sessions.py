@@ -1,5 +1,6 @@
 """Sessions of the web console: sign in, act with the user's own permissions, sign out."""
 
+import http.client
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.browser import SESSION, BrowserClient
-from tests.support.loopback import Client, LoopbackServer
+from tests.support.loopback import HOST, TIMEOUT, Client, LoopbackServer
 
 from virtshape.apiserver.auth import authentication
 from virtshape.apiserver.auth.kubeconfig import find_token
@@ -83,6 +84,23 @@ def test_session_watches(browser: BrowserClient) -> None:
     browser.send("POST", CONFIG_MAPS, build_map("watched"))
     response = browser.get(f"{CONFIG_MAPS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name=watched")
     assert json.loads(response.body.splitlines()[0])["object"]["metadata"]["name"] == "watched"
+
+
+def test_watch_ends_with_the_session(server: LoopbackServer, browser: BrowserClient) -> None:
+    browser.sign_in()
+    version = browser.get(CONFIG_MAPS).tree["metadata"]["resourceVersion"]
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=TIMEOUT)
+    target = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=60&resourceVersion={version}"
+    connection.request("GET", target, headers={"Cookie": browser.cookie, "Sec-Fetch-Site": "same-origin"})
+    watch = connection.getresponse()
+    client = server.connect()
+    assert client.post(CONFIG_MAPS, build_map("before")).status == 201
+    assert b'"before"' in watch.readline()
+    assert browser.send("DELETE", SESSION).status == 200
+    assert client.post(CONFIG_MAPS, build_map("after")).status == 201
+    assert watch.read() == b""
+    client.close()
+    connection.close()
 
 
 def test_session_has_no_more_permissions_than_its_user(server: LoopbackServer, browser: BrowserClient) -> None:
