@@ -5,6 +5,7 @@
 # make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more
 # make lint   format check, lint, types, layers
 # make docs   generate the reference, docs/virtctl.md, the kustomize base and the Helm chart
+# make screenshots   take the pictures of the web console in docs/images
 # make console  build the web console from console/ with npm into src/virtshape/web/static
 # make bench  run the benchmarks; BENCH=expand runs one
 # make audit  check the locked dependencies against a vulnerability database
@@ -20,7 +21,7 @@ BENCH ?= all
 FUZZ ?= 100000
 SBOM ?= dist/sbom.json
 
-.PHONY: up tour test test-all test-slow fuzz lint format bench docs console audit sbom pin-uv clean
+.PHONY: up tour test test-all test-slow fuzz lint format bench docs console screenshots audit sbom pin-uv clean
 .DEFAULT_GOAL := up
 
 up: $(READY)
@@ -66,6 +67,9 @@ docs: $(READY)
 console:
 	npm --prefix console install --no-save --ignore-scripts --silent
 	npm --prefix console run --silent build
+
+screenshots: $(READY)
+	VIRTSHAPE_SCREENSHOTS=docs/images $(BIN)/python -m pytest -n 0 tests/web/test_screenshots.py
 
 audit: $(READY)
 	@VENV=$(VENV) bash tools/audit.sh

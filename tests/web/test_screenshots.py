@@ -1,7 +1,7 @@
 """
 Screenshots of the console's pages, in light and dark.
 
-VIRTSHAPE_SCREENSHOTS=docs/images writes those of the documents; otherwise they are only made.
+`make screenshots` writes those of the documents; otherwise they are only made.
 """
 
 import os
@@ -28,6 +28,13 @@ PAGES = {
     "vms": ("/console/vms", "tr:has-text('web'):has-text('Running')"),
     "vm": ("/console/vms/default/cache", "section[aria-label='Conditions'] .badge"),
     "create": ("/console/create?instancetype=u1.large&preference=fedora", ".origin-preference"),
+    "instancetypes": ("/console/instancetypes?compare=cx1.large,cx1.xlarge", "tbody tr"),
+    "series": ("/console/instancetypes?view=cards&preference=windows.11&series=u1", ".shape-reason"),
+    "instancetype": ("/console/instancetypes/cx1.xlarge", ".trait"),
+    "preferences": ("/console/preferences", ".shape-card"),
+    "preference": ("/console/preferences/windows.11", ".fact"),
+    "compatibility": ("/console/preferences/windows.11?tab=compatibility", ".compatibility-refused"),
+    "comparison": ("/console/compare/instancetypes?names=u1.large,cx1.large,m1.large,rt1.large", ".differs"),
 }
 
 

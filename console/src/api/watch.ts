@@ -104,6 +104,10 @@ export class LiveList<T extends KubernetesObject> {
       for (const item of page.items) objects.set(keyOf(item), item);
       token = page.metadata.continue || undefined;
       this.version = token ? "" : (page.metadata.resourceVersion ?? "");
+      if (token && this.live.state === "loading") {
+        this.objects = objects; // show the first pages while the others are loaded
+        this.publish("loading");
+      }
     } while (token);
     this.objects = objects;
   }

@@ -63,12 +63,12 @@ export function filterPreferences(
   );
 }
 
-/** Return entries by guest OS, in the order of the alphabet. */
+/** Return entries by guest OS, the one with the most entries first. */
 export function groupByOs(entries: readonly PreferenceEntry[]): [string, PreferenceEntry[]][] {
   const groups = Map.groupBy(entries, (entry) => entry.os);
   for (const group of groups.values())
     group.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
-  return [...groups].sort(([one], [other]) => (one < other ? -1 : 1));
+  return [...groups].sort(([, one], [, other]) => other.length - one.length);
 }
 
 /** Memoize the entries of objects that change rarely. */
