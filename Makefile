@@ -5,8 +5,8 @@
 # make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more
 # make lint   format check, lint, types, layers
 # make docs   generate the reference, docs/virtctl.md, the kustomize base and the Helm chart
-# make screenshots   take the pictures of the web console in docs/images
 # make console  build the web console from console/ with npm into src/virtshape/web/static
+# make screenshots  take the pictures of the web console in docs/images
 # make bench  run the benchmarks; BENCH=expand runs one
 # make audit  check the locked dependencies against a vulnerability database
 # make sbom   list the locked dependencies as CycloneDX JSON in SBOM=dist/sbom.json

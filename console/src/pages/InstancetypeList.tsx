@@ -83,6 +83,11 @@ export function InstancetypeList() {
             Hide {refused} incompatible
           </label>
         )}
+        {preference && compatibility.error && (
+          <span class="field-error" role="alert">
+            The compatibility cannot be checked: {compatibility.error.message}
+          </span>
+        )}
         <span class="muted" role="status">
           {countOf(shown.length, entries.length)}
         </span>
