@@ -1,5 +1,5 @@
 /** A sortable table that renders only the rows in view, so that thousands of rows stay smooth. */
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 export interface Column<T> {
@@ -55,13 +55,7 @@ export function Table<T>({ label, columns, rows, rowKey, sorted, empty }: TableP
         <tbody>
           {first > 0 && <Spacer height={first * ROW} />}
           {visible.map((row, index) => (
-            <tr key={rowKey(row)} aria-rowindex={first + index + 2}>
-              {columns.map((column) => (
-                <td key={column.id} class={cellClass(column)}>
-                  {column.render(row)}
-                </td>
-              ))}
-            </tr>
+            <Row key={rowKey(row)} row={row} columns={columns} index={first + index + 2} />
           ))}
           {after > 0 && <Spacer height={after * ROW} />}
         </tbody>
@@ -69,6 +63,31 @@ export function Table<T>({ label, columns, rows, rowKey, sorted, empty }: TableP
       {ordered.length === 0 && empty}
     </section>
   );
+}
+
+interface RowProps<T> {
+  row: T;
+  columns: readonly Column<T>[];
+  index: number;
+}
+
+/** A row, which is only rendered again if it changes: scrolling renders the rows that come into view. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate({ row, columns, index }: RowProps<T>): boolean {
+    return row !== this.props.row || columns !== this.props.columns || index !== this.props.index;
+  }
+
+  override render({ row, columns, index }: RowProps<T>) {
+    return (
+      <tr aria-rowindex={index}>
+        {columns.map((column) => (
+          <td key={column.id} class={cellClass(column)}>
+            {column.render(row)}
+          </td>
+        ))}
+      </tr>
+    );
+  }
 }
 
 interface Sort {
@@ -134,11 +153,15 @@ function compare(one: string | number, other: string | number): number {
 /** Follow the scroll position of a region and return which of `total` rows are in view. */
 function useVisibleRows(total: number) {
   const region = useRef<HTMLElement>(null);
-  const [view, setView] = useState({ top: 0, height: 800 });
+  const [top, setTop] = useState(0); // first row in view
+  const [height, setHeight] = useState(20); // rows in view
   useLayoutEffect(() => {
     const element = region.current;
     if (!element) return;
-    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const measure = () => {
+      setTop(Math.floor(element.scrollTop / ROW));
+      setHeight(Math.ceil(element.clientHeight / ROW));
+    };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     element.addEventListener("scroll", measure, { passive: true });
@@ -148,8 +171,7 @@ function useVisibleRows(total: number) {
       element.removeEventListener("scroll", measure);
     };
   }, []);
-  const count = Math.ceil(view.height / ROW) + 2 * OVERSCAN;
-  const last = Math.max(0, total - count);
-  const first = Math.min(Math.max(0, Math.floor(view.top / ROW) - OVERSCAN), last);
+  const count = height + 2 * OVERSCAN;
+  const first = Math.min(Math.max(0, top - OVERSCAN), Math.max(0, total - count));
   return { region, first, count };
 }
