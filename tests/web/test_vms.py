@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 from tests.support.demo import find_free_port
-from tests.support.upprocess import System
+from tests.support.upprocess import System, wait_until
 from tests.support.webobjects import INSTANCETYPES, VMS, build_instancetype, build_vm, create, patch
 
 SCRIPT = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
@@ -123,3 +123,26 @@ def test_list_continues_after_the_server_restarts(open_page: Callable[..., Page]
         create(second, VMS, build_vm("after"))
         expect(page.get_by_role("row", name="after")).to_be_visible()
         expect(page.get_by_role("row", name="before")).to_be_visible()
+
+
+def test_list_is_loaded_again_if_the_server_no_longer_has_the_changes(
+    open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    listen = f"127.0.0.1:{find_free_port()}"
+    options = ("--launcher", "simulate", "--history-seconds", "0", "--history-revisions", "0")
+    with System(tmp_path / "data", *options, listen=listen) as first:
+        page = open_page(first, token=first.config["token"])
+        for name in ("kept", "removed"):
+            create(first, VMS, build_vm(name, run_strategy="Halted"))
+        page.goto("/console/vms")
+        expect(page.get_by_role("row", name="removed")).to_be_visible()
+    expect(page.get_by_text("Reconnecting…")).to_be_visible()
+    with System(tmp_path / "data", *options) as elsewhere:
+        elsewhere.request("DELETE", f"{VMS}/removed")
+        wait_until(lambda: elsewhere.request("GET", f"{VMS}/removed")[0] == 404, "the VM is not deleted")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    with System(tmp_path / "data", *options, listen=listen):
+        expect(page.get_by_role("row", name="removed")).to_have_count(0, timeout=60_000)
+        expect(page.get_by_role("row", name="kept")).to_be_visible()
+    assert any("/virtualmachines?limit=" in url for url in requests), "the list was not loaded again"

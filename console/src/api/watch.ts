@@ -76,9 +76,11 @@ export class LiveList<T extends KubernetesObject> {
     while (!signal.aborted) {
       try {
         if (!this.version) await this.list(signal);
-        this.publish("live");
+        const begin = Date.now();
         await this.watch(signal);
+        // Servers end watches from time to time. One that ends at once is not repeated at once.
         delay = FIRST_DELAY;
+        if (Date.now() - begin < FIRST_DELAY) await sleep(FIRST_DELAY, signal);
       } catch (error) {
         if (signal.aborted) return;
         const refused = error instanceof ApiError ? error : new ApiError({ message: String(error) }, 0);
@@ -115,6 +117,7 @@ export class LiveList<T extends KubernetesObject> {
   private async watch(signal: AbortSignal): Promise<void> {
     const query = { ...this.query, watch: "1", allowWatchBookmarks: "true", resourceVersion: this.version };
     const response = await send("GET", this.path, { query, signal });
+    this.publish("live");
     if (!response.body) return;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
@@ -125,7 +128,6 @@ export class LiveList<T extends KubernetesObject> {
       rest = lines.pop() ?? "";
       for (const line of lines) if (line) this.take(JSON.parse(line) as WatchEvent<T>);
     }
-    throw new ApiError({ message: "The connection to the server was lost" }, 0);
   }
 
   private take({ type, object }: WatchEvent<T>): void {
