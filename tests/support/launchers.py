@@ -9,7 +9,7 @@ import msgspec
 
 from virtshape.api.codec import encode, object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.report import Report
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from virtshape.launcher.guest.connection import configure_driver, open_connection
+from virtshape.launcher.guest.libvirtdriver import configure_driver, open_connection
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534

@@ -25,7 +25,7 @@ from virtshape.launcher.controlprotocol import Status
 from virtshape.launcher.images import bundle, inspection, layers, qcow2, web
 from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
-from virtshape.launcher.node import control_client
+from virtshape.launcher.node import controlclient
 from virtshape.launcher.volumes import files
 from virtshape.launcher.volumes.task import UnusableVolumeError
 from virtshape.standalone.guests import files as guest_files
@@ -210,7 +210,7 @@ def test_names_of_volumes_are_limited() -> None:
 
 
 async def test_answer_of_a_launcher_process_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_client, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(controlclient, "MAX_LINE_BYTES", 1000)
 
     async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
@@ -219,7 +219,7 @@ async def test_answer_of_a_launcher_process_is_limited(tmp_path: Path, monkeypat
 
     async with await asyncio.start_unix_server(respond, tmp_path / "socket"):
         with pytest.raises(ValueError, match="limit"):
-            await control_client.send_request(tmp_path / "socket", Status())
+            await controlclient.send_request(tmp_path / "socket", Status())
 
 
 async def test_token_of_a_guest_expires_after_a_year() -> None:

@@ -58,7 +58,7 @@ def run_in_pod() -> NoReturn:
     import os
 
     from virtshape.api.launcherpod import INSTANCE_VARIABLE
-    from virtshape.launcher.pod.init_process import fork_from_init
+    from virtshape.launcher.pod.initprocess import fork_from_init
 
     if not os.environ.get(INSTANCE_VARIABLE):
         raise CommandError(

@@ -198,12 +198,12 @@ def lint_files(paths: Sequence[str], settings: "Settings", output: str, *, verbo
 def print_findings(run: "Run", output: str, counts: Counter[str]) -> None:
     """Print the findings of each file when it is checked, and count them."""
     from virtshape.cli.progress import Progress
-    from virtshape.offline import report
+    from virtshape.offline.lint.output import render
 
     progress = Progress("files checked")
     try:
         files = count_findings(run.check(progress.show), counts)
-        for piece in report.render(output, files, color=wants_color()):
+        for piece in render(output, files, color=wants_color()):
             progress.clear()
             sys.stdout.write(piece)
     finally:

@@ -13,7 +13,7 @@ import pytest
 from tests.support.guests import TIMEOUT, adopt_guests, require_qemu, run_guests
 
 from virtshape.launcher.controlprotocol import Pause, Unpause
-from virtshape.launcher.node.guest_state import find_report
+from virtshape.launcher.node.gueststate import find_report
 from virtshape.launcher.report import Report
 
 

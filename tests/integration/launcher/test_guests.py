@@ -10,7 +10,7 @@ from tests.support.guests import require_qemu, run_guests
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.controlprotocol import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
-from virtshape.launcher.node.guest_state import is_alive
+from virtshape.launcher.node.gueststate import is_alive
 
 MEBIBYTE = 1 << 20
 MAX_RESIDENT_KIB = 45 * 1000

@@ -9,7 +9,7 @@ from tests.support.guests import build_guest
 from virtshape.api.codec import encode
 from virtshape.cli.errors import run
 from virtshape.cli.virtshape import virtshape
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Report
 

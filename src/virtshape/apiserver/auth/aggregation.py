@@ -6,7 +6,7 @@ from virtshape.api.codec import to_tree
 from virtshape.api.meta import LabelSelector
 from virtshape.api.rbac import ClusterRole, PolicyRule
 from virtshape.api.status import StatusError
-from virtshape.apiserver.selectors.selector import Predicate, compile_requirements, read_selector
+from virtshape.apiserver.selectors.labelselector import Predicate, compile_requirements, read_selector
 
 
 def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[PolicyRule]:

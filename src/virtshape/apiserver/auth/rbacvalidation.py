@@ -14,7 +14,7 @@ from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role
 from virtshape.api.status import StatusError
 from virtshape.api.validation.violation import invalid_value, required_value, unsupported_value
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Binding
-from virtshape.apiserver.selectors.selector import read_selector
+from virtshape.apiserver.selectors.labelselector import read_selector
 
 _SUBJECT_GROUPS = {"User": RBAC_GROUP, "Group": RBAC_GROUP, "ServiceAccount": ""}
 

@@ -14,7 +14,7 @@ from virtshape.api.model import JsonObject
 from virtshape.apiserver.listoptions import ListOptions
 from virtshape.apiserver.resource import Resource
 from virtshape.apiserver.selectors.fieldselector import NAME, compile_terms, parse_field_selector
-from virtshape.apiserver.selectors.selector import compile_label_selector
+from virtshape.apiserver.selectors.labelselector import compile_label_selector
 from virtshape.store.record import Key
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from virtshape.launcher.controlprotocol import Answer, Kill, Request, Status, Stop, Watch
-from virtshape.launcher.guest.plan_process import Preparation
+from virtshape.launcher.guest.planprocess import Preparation
 from virtshape.launcher.guest.reportpublisher import ReportPublisher
 
 TIMEOUT_SECONDS: Final = 10.0

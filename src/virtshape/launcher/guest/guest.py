@@ -18,7 +18,7 @@ from virtshape.launcher.guest.inspection import inspect_domain
 from virtshape.launcher.guest.orphans import adopt_orphans
 from virtshape.launcher.guest.outcome import ExitEvidence, decide_outcome, is_conclusive
 from virtshape.launcher.guest.plan import Plan
-from virtshape.launcher.guest.qemu_log import find_last_message, format_start_error
+from virtshape.launcher.guest.qemulog import find_last_message, format_start_error
 from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Reason, Volume

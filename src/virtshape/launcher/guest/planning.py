@@ -19,7 +19,7 @@ from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.domain.domain import render_domain_xml
 from virtshape.launcher.guest.plan import Login, Plan
 from virtshape.launcher.host import LOOPBACK
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Refusal, Report
 from virtshape.launcher.volumes.prepare import prepare_volumes

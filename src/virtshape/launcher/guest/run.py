@@ -17,18 +17,18 @@ from msgspec import Struct
 
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.controlprotocol import Stop
-from virtshape.launcher.guest.connection import (
+from virtshape.launcher.guest.earlyrequests import EarlyRequestHandler
+from virtshape.launcher.guest.libvirtdriver import (
     DriverError,
     can_skip_cpu_probe,
     configure_driver,
     exit_process,
     open_connection,
 )
-from virtshape.launcher.guest.earlyrequests import EarlyRequestHandler
 from virtshape.launcher.guest.loglimit import limit_logs_forever
-from virtshape.launcher.guest.networking import Networking, set_up_network
+from virtshape.launcher.guest.networknamespace import Networking, set_up_network
 from virtshape.launcher.guest.plan import Plan
-from virtshape.launcher.guest.plan_process import Preparation, Prepare
+from virtshape.launcher.guest.planprocess import Preparation, Prepare
 from virtshape.launcher.guest.reportpublisher import ReportPublisher, find_report
 from virtshape.launcher.guest.server import ControlServer
 from virtshape.launcher.layout import Layout, is_short_enough

@@ -15,7 +15,7 @@ from virtshape.launcher.design.devices.disks import design_hotplugged_disk
 from virtshape.launcher.domain.devices.disk import Disk, render_disk
 from virtshape.launcher.guest.hotplug import HotplugError
 from virtshape.launcher.guest.inspection import inspect_domain
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.volumes.prepare import prepare_volume
 from virtshape.launcher.volumes.task import VolumeError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from virtshape.api.architecture import KERNEL_NAMES, Architecture
-from virtshape.launcher.node.capability_query import LibvirtCapabilities
+from virtshape.launcher.node.capabilityquery import LibvirtCapabilities
 
 
 class Capability(Struct, frozen=True, kw_only=True):

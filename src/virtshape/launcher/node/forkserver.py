@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from virtshape.launcher.node.account import Account
-from virtshape.launcher.node.forkserver_process import MAX_MESSAGE_BYTES, SpawnRequest
+from virtshape.launcher.node.forkserverprocess import MAX_MESSAGE_BYTES, SpawnRequest
 from virtshape.launcher.node.process import confine_to, spawn, start_python
 
-PROCESS_MODULE: Final = "virtshape.launcher.node.forkserver_process"
+PROCESS_MODULE: Final = "virtshape.launcher.node.forkserverprocess"
 _log = logging.getLogger(__name__)
 
 

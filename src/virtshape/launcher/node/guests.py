@@ -21,15 +21,15 @@ from virtshape.api.codec import encode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.controlprotocol import Answer, Connect, Kill, Request, Stop
 from virtshape.launcher.host import Host
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.kernel import has_default_route
 from virtshape.launcher.netns.probe import NO_ROUTE
-from virtshape.launcher.node import control_client
+from virtshape.launcher.node import controlclient
 from virtshape.launcher.node.access import grant_access, list_external_paths, revoke_access
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.forkserver import ForkServer
-from virtshape.launcher.node.guest_state import (
+from virtshape.launcher.node.gueststate import (
     find_launch_request,
     find_pasta,
     find_qemu,
@@ -160,9 +160,7 @@ class Guests:
         report = self._reports.get(uid)
         if report is None or report.final:
             raise ConnectionError("the guest is not running")
-        return await asyncio.to_thread(
-            control_client.open_connection, self._directories.get_layout(uid).socket, request
-        )
+        return await asyncio.to_thread(controlclient.open_connection, self._directories.get_layout(uid).socket, request)
 
     async def stop(self, uid: str, grace: float) -> None:
         """Shut a guest down; kill it after the grace period in seconds."""
@@ -251,7 +249,7 @@ class Guests:
         """Publish the launcher process's reports for as long as it lives."""
         while True:
             with contextlib.suppress(OSError, ValueError):  # not listening yet, not any more, or invalid reports
-                async for report in control_client.watch_reports(layout.socket):
+                async for report in controlclient.watch_reports(layout.socket):
                     self._publish(uid, report)
             if not is_alive(pid, layout):
                 reap(pid)
@@ -263,7 +261,7 @@ class Guests:
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             try:
-                return await control_client.send_request(self._directories.get_layout(uid).socket, request)
+                return await controlclient.send_request(self._directories.get_layout(uid).socket, request)
             except (FileNotFoundError, ConnectionRefusedError):
                 if self._reports.get(uid, _REMOVED).final or time.monotonic() > deadline:
                     raise

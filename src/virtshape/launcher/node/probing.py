@@ -15,11 +15,11 @@ from msgspec import Struct
 from virtshape.api.architecture import get_architecture
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.capability import Capability, parse_capabilities
-from virtshape.launcher.node.capability_query import RESULT_FILE, LibvirtCapabilities
+from virtshape.launcher.node.capabilityquery import RESULT_FILE, LibvirtCapabilities
 from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.firmwares import find_firmwares
-from virtshape.launcher.node.guest_state import find_last_line
+from virtshape.launcher.node.gueststate import find_last_line
 from virtshape.launcher.node.hardware import (
     KVM_DEVICE,
     count_hugepages,
@@ -103,7 +103,7 @@ async def _query(directories: GuestDirectories) -> LibvirtCapabilities:
     layout = directories.make_for_probe()
     result = layout.directory / RESULT_FILE
     confinement = confine_to(directories.account, (str(layout.directory),))
-    pid = spawn("virtshape.launcher.node.capability_query", layout.directory, layout.log, confinement)
+    pid = spawn("virtshape.launcher.node.capabilityquery", layout.directory, layout.log, confinement)
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while os.waitpid(pid, os.WNOHANG)[0] == 0:

@@ -16,12 +16,12 @@ from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.launcher.controlprotocol import Answer, AttachVolume, DetachVolume
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.node.access import grant_access, revoke_access
 from virtshape.launcher.node.confinement import ConfinementError
 from virtshape.launcher.node.directories import GuestDirectories
-from virtshape.launcher.node.guest_state import find_qemu
 from virtshape.launcher.node.guests import POLL_SECONDS, Guests
+from virtshape.launcher.node.gueststate import find_qemu
 from virtshape.launcher.node.reveal import hide, reveal
 
 REPORT_SECONDS: Final = 10.0

@@ -18,7 +18,7 @@ from virtshape.api.launcherpod import ROOT
 from virtshape.launcher.controlprotocol import Answer, Connect, format_line, parse_request
 from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET, Layout
 from virtshape.launcher.node.account import choose_account
-from virtshape.launcher.node.control_client import open_connection
+from virtshape.launcher.node.controlclient import open_connection
 from virtshape.launcher.node.directories import GuestDirectories
 
 PIECE: Final = 65536

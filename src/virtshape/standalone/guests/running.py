@@ -17,10 +17,10 @@ from msgspec import Struct
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.controlprotocol import Stop
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node import control_client
+from virtshape.launcher.node import controlclient
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
-from virtshape.launcher.node.guest_state import find_launch_request, find_qemu, find_report, is_alive
+from virtshape.launcher.node.gueststate import find_launch_request, find_qemu, find_report, is_alive
 
 MARGIN_SECONDS: Final = 15.0
 """Time after the grace period before a guest's processes are killed."""
@@ -91,7 +91,7 @@ async def _stop(guest: RunningGuest) -> RunningGuest | None:
     """Stop a guest; return it if its processes had to be killed."""
     timeout = guest.grace_seconds + MARGIN_SECONDS
     try:
-        await control_client.send_request(guest.layout.socket, Stop(grace=guest.grace_seconds))
+        await controlclient.send_request(guest.layout.socket, Stop(grace=guest.grace_seconds))
     except (OSError, ValueError):  # its launcher process has died or does not respond
         timeout = 0.0
     if await _wait_until_ended(guest, timeout):

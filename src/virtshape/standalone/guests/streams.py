@@ -11,10 +11,10 @@ from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, P
 from virtshape.daemon.guestrequests import ACTIONS, AGENT_REQUESTS, format_agent_response
 from virtshape.launcher.controlprotocol import Answer, Connect, Request
 from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET
-from virtshape.launcher.node.control_client import pin_socket
+from virtshape.launcher.node.controlclient import pin_socket
 from virtshape.launcher.node.directories import GuestDirectories
-from virtshape.launcher.node.guest_state import read_tail
 from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.gueststate import read_tail
 from virtshape.stream.datagrams import wrap_datagrams
 from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
 

@@ -22,7 +22,7 @@ from virtshape.launcher.images.demo.build import Flavour, ensure_demo_image, get
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.reference import parse_reference
-from virtshape.launcher.node.guest_state import list_mounted_paths
+from virtshape.launcher.node.gueststate import list_mounted_paths
 from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
 from virtshape.standalone.storage.diskspace import read_disk_space
 from virtshape.standalone.storage.jobs import Jobs

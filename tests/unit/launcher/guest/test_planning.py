@@ -9,7 +9,7 @@ from virtshape.api.codec import encode
 from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.plan import Login, Plan
 from virtshape.launcher.guest.planning import find_logins, make_plan
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Refusal, Report
 

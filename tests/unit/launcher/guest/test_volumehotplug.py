@@ -10,7 +10,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.launcher.guest.hotplug import HotplugError
 from virtshape.launcher.guest.volumehotplug import design_disk, render_disk_xml
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 
 
 def build_request(mount: Path, disk: JsonObject, **devices: object) -> LaunchRequest:

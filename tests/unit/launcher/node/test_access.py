@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.guests import build_guest
 
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.node.access import grant_access, list_external_paths, revoke_access
 from virtshape.launcher.node.account import GUEST_USER, Account
 from virtshape.launcher.node.acl import parse_acl

@@ -12,7 +12,7 @@ import pytest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.account import Account
 from virtshape.launcher.node.forkserver import ForkServer
-from virtshape.launcher.node.guest_state import is_alive
+from virtshape.launcher.node.gueststate import is_alive
 
 MODULE = """
 import os, sys, time

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from virtshape.api.kubevirt import network as api
 from virtshape.launcher.design.context import DEVICES, DesignContext
-from virtshape.launcher.design.devices.bindings import Connection, connect
+from virtshape.launcher.design.devices.networkbindings import Connection, connect
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import parse_pci_address
 from virtshape.launcher.domain.devices.interface import Forward, Interface

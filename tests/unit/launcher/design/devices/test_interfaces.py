@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.support.devices import POD_NETWORK, build_instance, build_interface, design_with, list_refusals
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.design.devices.bindings import name_tap
+from virtshape.launcher.design.devices.networkbindings import name_tap
 from virtshape.launcher.domain.devices.address import PciAddress
 from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
 from virtshape.launcher.host import Host

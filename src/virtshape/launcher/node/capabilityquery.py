@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from virtshape.launcher.guest.connection import configure_driver, exit_process, open_connection
+from virtshape.launcher.guest.libvirtdriver import configure_driver, exit_process, open_connection
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.hardware import does_kvm_work
 

@@ -3,9 +3,9 @@ from tests.support.guests import build_guest
 
 from virtshape.api.codec import encode
 from virtshape.api.model import JsonObject
-from virtshape.launcher.guest.connection import can_skip_cpu_probe
+from virtshape.launcher.guest.libvirtdriver import can_skip_cpu_probe
 from virtshape.launcher.host import Host
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node import guest_state
-from virtshape.launcher.node.guest_state import find_launch_request, find_report, is_alive, mark_lost, read_tail
+from virtshape.launcher.node import gueststate
+from virtshape.launcher.node.gueststate import find_launch_request, find_report, is_alive, mark_lost, read_tail
 from virtshape.launcher.report import Report
 
 
@@ -67,9 +67,9 @@ def test_forked_launcher_of_another_user_is_recognised_without_ptrace_permission
 import os, sys, time
 from pathlib import Path
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node import guest_state
+from virtshape.launcher.node import gueststate
 from virtshape.launcher.node.process import get_process_name, set_process_name
-from virtshape.launcher.node.guest_state import is_alive
+from virtshape.launcher.node.gueststate import is_alive
 directory = Path(os.environ["GUEST"])
 set_process_name(get_process_name(directory))
 pid = os.fork()
@@ -98,7 +98,7 @@ def test_log_replaced_by_a_symlink_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_only_the_end_of_a_large_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guest_state, "MAX_LOG_BYTES", 4)
+    monkeypatch.setattr(gueststate, "MAX_LOG_BYTES", 4)
     (tmp_path / "serial0.log").write_text("0123456789")
     assert read_tail(tmp_path / "serial0.log") == b"6789"
 

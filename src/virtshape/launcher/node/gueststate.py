@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from virtshape.api.codec import decode
 from virtshape.api.problems import DecodeError
-from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.pasta import PID_FILE
 from virtshape.launcher.node.process import get_process_name

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from virtshape.offline.lint import RULES, FileFindings, Finding, Level, Subject
-from virtshape.offline.report import (
+from virtshape.offline.lint.output import (
     RENDERERS,
     render,
     render_concise,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.guest.qemu_log import find_last_message, format_start_error
+from virtshape.launcher.guest.qemulog import find_last_message, format_start_error
 
 BEGINNING = """\
 2026-01-02 03:04:05.678+0000: starting up libvirt version: 9.0.0, qemu version: 7.2.22, kernel: 6.1, hostname: host

@@ -10,7 +10,7 @@ import pytest
 BEGINNING = """
 import ctypes, os, signal, sys, time
 from pathlib import Path
-from virtshape.launcher.pod.init_process import FORWARDED_SIGNALS, reap_until_exit
+from virtshape.launcher.pod.initprocess import FORWARDED_SIGNALS, reap_until_exit
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans are given to this process, as to the first one of a container
 signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED_SIGNALS)  # as fork_from_init does
 attending = os.getpid()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.selectors.selector import (
+from virtshape.apiserver.selectors.labelselector import (
     Labels,
     compile_label_selector,
     compile_requirements,

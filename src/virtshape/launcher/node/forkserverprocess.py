@@ -1,7 +1,7 @@
 """
 The fork server process: preload what launcher processes need, then fork one for each request.
 
-Started as `python -m virtshape.launcher.node.forkserver_process DESCRIPTOR`. The descriptor is a socket: each message
+Started as `python -m virtshape.launcher.node.forkserverprocess DESCRIPTOR`. The descriptor is a socket: each message
 is a SpawnRequest, each response a process id. The process exits with its supervisor; launcher processes keep running.
 """
 
@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 import msgspec
 from msgspec import Struct
 
-from virtshape.launcher.guest.connection import prepare_environment
+from virtshape.launcher.guest.libvirtdriver import prepare_environment
 from virtshape.launcher.node.confinement import Confinement, run_confined
 from virtshape.launcher.node.process import get_process_name, open_log, set_process_name
 

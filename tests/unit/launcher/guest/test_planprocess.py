@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from virtshape.launcher.guest.plan import Plan
-from virtshape.launcher.guest.plan_process import Preparation
+from virtshape.launcher.guest.planprocess import Preparation
 from virtshape.launcher.report import Report
 
 NOTHING = "preparing the guest failed; see the launcher's log"
