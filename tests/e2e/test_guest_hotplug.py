@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -54,6 +55,13 @@ def wait_for_phase(guests: Guests, name: str, volume: str, phase: str) -> JsonOb
     return eventually(look, lambda: f"{volume} is not {phase}: {json.dumps(read_volumes(guests, name), indent=1)}")
 
 
+def remove(guests: Guests, vm: str, name: str) -> None:
+    """Wait until the guest has the disk, detach it, and wait until it is gone."""
+    eventually(lambda: find_disk(guests, vm, name), lambda: f"the guest has no {name}: {guests.read_now(vm)}")
+    call(guests, "virtualmachines", vm, "removevolume", {"name": name})
+    eventually(lambda: name not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
+
+
 @pytest.fixture(scope="module")
 def vm(guests: Guests) -> str:
     guests.create(add_network(build_guest(NAME, domain={"devices": WEB})))
@@ -100,9 +108,7 @@ def test_missing_claim_is_reported_and_attached_once_it_exists(guests: Guests, v
     guests.wait_for_event_text(vm, "PersistentVolumeClaim late not found or not populated")
     guests.create(build_claim("late"))
     wait_for_phase(guests, vm, "late", "Ready")
-    eventually(lambda: find_disk(guests, vm, "late"), lambda: f"the guest has no disk: {guests.read_now(vm)}")
-    call(guests, "virtualmachines", vm, "removevolume", {"name": "late"})
-    eventually(lambda: "late" not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
+    remove(guests, vm, "late")
 
 
 def test_detached_claim_can_be_attached_again(guests: Guests, vm: str) -> None:
@@ -110,9 +116,7 @@ def test_detached_claim_can_be_attached_again(guests: Guests, vm: str) -> None:
     for _ in range(2):
         call(guests, "virtualmachines", vm, "addvolume", build_options("again"))
         wait_for_phase(guests, vm, "again", "Ready")
-        eventually(lambda: find_disk(guests, vm, "again"), lambda: f"the guest has no disk: {guests.read_now(vm)}")
-        call(guests, "virtualmachines", vm, "removevolume", {"name": "again"})
-        eventually(lambda: "again" not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
+        remove(guests, vm, "again")
 
 
 def test_claim_of_another_running_guest_is_not_attached(guests: Guests, vm: str) -> None:
@@ -125,8 +129,29 @@ def test_claim_of_another_running_guest_is_not_attached(guests: Guests, vm: str)
     assert status["reason"] == "ClaimInUse"
     guests.delete("holder")
     wait_for_phase(guests, vm, "taken", "Ready")
-    call(guests, "virtualmachines", vm, "removevolume", {"name": "taken"})
-    eventually(lambda: "taken" not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
+    remove(guests, vm, "taken")
+
+
+def test_volumes_are_changed_by_the_launcher_process_that_takes_over(guests: Guests, vm: str) -> None:
+    for name in ("early", "later"):
+        guests.create(build_claim(name))
+    call(guests, "virtualmachines", vm, "addvolume", build_options("early"))
+    wait_for_phase(guests, vm, "early", "Ready")
+    uid = guests.wait_for_phase(vm, "Running")["metadata"]["uid"]
+    report = guests.system.directory / "guests" / uid / "report.json"
+
+    def read_pid() -> int:
+        pid: int = json.loads(report.read_bytes())["launcher_pid"]
+        return pid
+
+    before = read_pid()
+    os.kill(before, signal.SIGKILL)
+    eventually(lambda: read_pid() != before or None, lambda: "no launcher process took over")
+    call(guests, "virtualmachines", vm, "addvolume", build_options("later"))
+    wait_for_phase(guests, vm, "later", "Ready")
+    for name in ("early", "later"):
+        remove(guests, vm, name)
+    assert guests.wait_for_phase(vm, "Running")["metadata"]["uid"] == uid
 
 
 def test_attached_disk_survives_restarts_of_the_server_and_of_the_guest(guests: Guests, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ _MAX_BYTES: Final = 4 * 1024 * 1024
 _TAIL_BYTES: Final = 4096
 MAX_LOG_BYTES: Final = 16 * 1024 * 1024
 """How much of the end of a console log is read."""
+_DRIVER_PID: Final = "driver.pid"
+"""Libvirt's PID file of the launcher process, next to those of QEMU."""
 _DEAD: Final = ("Z", "X")
 
 
@@ -76,6 +78,8 @@ def find_last_line(layout: Layout) -> str:
 def find_qemu(layout: Layout) -> int | None:
     """Return the pid of the guest's QEMU, or None if it does not run."""
     for path in layout.get_pid_file("").parent.glob("*.pid"):
+        if path.name == _DRIVER_PID:
+            continue
         with contextlib.suppress(OSError, ValueError):
             pid = int(_read(path))
             if is_alive(pid, layout):

@@ -5,6 +5,7 @@ The path is mounted into the mount namespace of the process. Without such namesp
 directories that lead to the path is enough, and stays.
 """
 
+import contextlib
 import ctypes
 import os
 import stat
@@ -20,8 +21,9 @@ _CLONE_NEWNS: Final = 0x00020000
 _OPEN_TREE, _MOVE_MOUNT = 428, 429
 """System call numbers, the same on all architectures."""
 _AT_FDCWD, _AT_RECURSIVE, _OPEN_TREE_CLONE = -100, 0x8000, 1
-_MOVE_MOUNT_F_EMPTY_PATH: Final = 4
-_MNT_DETACH: Final = 2
+_MOVE_MOUNT_F_EMPTY_PATH, _MOVE_MOUNT_T_EMPTY_PATH = 0x4, 0x40
+_MNT_DETACH, _UMOUNT_NOFOLLOW = 0x2, 0x8
+_DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -32,9 +34,10 @@ def reveal(pid: int, path: Path, account: Account) -> None:
     if find_mount_obstacle():
         grant_passage([path], account)
         return
-    tree = _call(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC)
+    resolved = path.resolve()
+    tree = _call(_OPEN_TREE, _AT_FDCWD, os.fsencode(resolved), _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC)
     try:
-        _run_inside(pid, lambda: _mount_tree(tree, path))
+        _run_inside(pid, lambda: _mount_tree(tree, resolved))
     finally:
         os.close(tree)
 
@@ -42,19 +45,41 @@ def reveal(pid: int, path: Path, account: Account) -> None:
 def hide(pid: int, path: Path, account: Account) -> None:
     """Remove a path from the view of a process, if it was mounted there."""
     if account.user != os.geteuid() and not find_mount_obstacle():
-        _run_inside(pid, lambda: _libc.umount2(os.fsencode(path), _MNT_DETACH))
+        resolved = os.fsencode(path.resolve())
+        _run_inside(pid, lambda: _libc.umount2(resolved, _MNT_DETACH | _UMOUNT_NOFOLLOW))
 
 
 def _mount_tree(tree: int, path: Path) -> None:
+    """Mount a tree at a path; the process controls its namespace, so no link is followed."""
     found = os.fstat(tree)
-    if path.exists() and os.path.samestat(path.stat(), found):
-        return
-    if stat.S_ISDIR(found.st_mode):
-        path.mkdir(mode=0o755, parents=True, exist_ok=True)
-    else:
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        path.touch()
-    _call(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(path), _MOVE_MOUNT_F_EMPTY_PATH)
+    target = _open_target(path, is_directory=stat.S_ISDIR(found.st_mode))
+    try:
+        if not os.path.samestat(os.fstat(target), found):
+            _call(_MOVE_MOUNT, tree, b"", target, b"", _MOVE_MOUNT_F_EMPTY_PATH | _MOVE_MOUNT_T_EMPTY_PATH)
+    finally:
+        os.close(target)
+
+
+def _open_target(path: Path, *, is_directory: bool) -> int:
+    """Open a path, and create it if it is missing."""
+    handle = os.open("/", _DIRECTORY)
+    try:
+        for part in path.parts[1:-1]:
+            handle, parent = _open_directory(part, handle), handle
+            os.close(parent)
+        if is_directory:
+            return _open_directory(path.name, handle)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=handle))
+        return os.open(path.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+    finally:
+        os.close(handle)
+
+
+def _open_directory(name: str, parent: int) -> int:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=parent)
+    return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
 
 
 def _run_inside(pid: int, act: Callable[[], object]) -> None:

@@ -21,7 +21,7 @@ from virtshape.launcher.node.access import grant_access, revoke_access
 from virtshape.launcher.node.confinement import ConfinementError
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import POLL_SECONDS, Guests
-from virtshape.launcher.node.gueststate import find_qemu
+from virtshape.launcher.node.gueststate import find_qemu, is_alive
 from virtshape.launcher.node.reveal import hide, reveal
 
 REPORT_SECONDS: Final = 10.0
@@ -100,8 +100,9 @@ class VolumeHotplug:
     def _list_pids(self, uid: str) -> list[int]:
         """Return the guest's launcher and QEMU; they are in different namespaces if the launcher was replaced."""
         report = self._guests.find(uid)
-        pids = (report.launcher_pid if report is not None else None, find_qemu(self._directories.get_layout(uid)))
-        return [pid for pid in pids if pid is not None]
+        layout = self._directories.get_layout(uid)
+        pids = (report.launcher_pid if report is not None else None, find_qemu(layout))
+        return [pid for pid in pids if pid is not None and is_alive(pid, layout)]
 
     def _build_partial(self, uid: str, volume: Volume, path: str) -> LaunchRequest:
         """Return a launch request with this volume only."""
