@@ -39,7 +39,17 @@ def build_options(claim: str, *, bus: str = "scsi", serial: str = "") -> JsonObj
 
 def find_disk(guests: Guests, name: str, serial: str) -> JsonObject | None:
     """Return a disk as the running guest sees it, or None."""
-    return next((disk for disk in guests.read_now(name)["disks"] if disk.get("serial") == serial), None)
+    disks = eventually(lambda: read_disks(guests, name), lambda: f"{name} does not list its disks")
+    return next((disk for disk in disks if disk.get("serial") == serial), None)
+
+
+def read_disks(guests: Guests, name: str) -> list[JsonObject] | None:
+    """Return the disks of the guest; None if one disappears while the guest lists them."""
+    try:
+        disks: list[JsonObject] = guests.read_now(name)["disks"]
+    except json.JSONDecodeError:
+        return None
+    return disks
 
 
 def read_volumes(guests: Guests, name: str) -> dict[str, JsonObject]:
@@ -57,7 +67,7 @@ def wait_for_phase(guests: Guests, name: str, volume: str, phase: str) -> JsonOb
 
 def remove(guests: Guests, vm: str, name: str) -> None:
     """Wait until the guest has the disk, detach it, and wait until it is gone."""
-    eventually(lambda: find_disk(guests, vm, name), lambda: f"the guest has no {name}: {guests.read_now(vm)}")
+    eventually(lambda: find_disk(guests, vm, name), lambda: f"the guest has no {name}: {read_disks(guests, vm)}")
     call(guests, "virtualmachines", vm, "removevolume", {"name": name})
     eventually(lambda: name not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
 
@@ -82,7 +92,7 @@ def test_guest_sees_a_disk_come_and_go(guests: Guests, vm: str, bus: str) -> Non
     assert status["reason"] == "VolumeReady"
     assert status["message"] == f"Successfully attach hotplugged volume {claim} to VM"
     assert (status["target"][:2], status["hotplugVolume"]) == ("sd" if bus == "scsi" else "vd", {})
-    eventually(lambda: find_disk(guests, vm, claim), lambda: f"the guest has no {claim}: {guests.read_now(vm)}")
+    eventually(lambda: find_disk(guests, vm, claim), lambda: f"the guest has no {claim}: {read_disks(guests, vm)}")
     template = guests.vm(vm)["spec"]["template"]["spec"]
     assert template["volumes"][-1] == {
         "name": claim,
@@ -92,7 +102,7 @@ def test_guest_sees_a_disk_come_and_go(guests: Guests, vm: str, bus: str) -> Non
 
     call(guests, "virtualmachines", vm, "removevolume", {"name": claim})
     eventually(
-        lambda: find_disk(guests, vm, claim) is None or None, lambda: f"the guest has {claim}: {guests.read_now(vm)}"
+        lambda: find_disk(guests, vm, claim) is None or None, lambda: f"the guest has {claim}: {read_disks(guests, vm)}"
     )
     eventually(lambda: claim not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
     guests.wait_for_event_text(vm, f"Detached hotplugged volume {claim} from VM")
@@ -178,7 +188,7 @@ def test_attached_disk_survives_restarts_of_the_server_and_of_the_guest(guests: 
         call(second, "virtualmachines", "lasting", "removevolume", {"name": "kept"})
         eventually(
             lambda: find_disk(second, "lasting", "kept") is None or None,
-            lambda: f"the guest has the disk: {second.read_now('lasting')}",
+            lambda: f"the guest has the disk: {read_disks(second, 'lasting')}",
         )
         second.delete("lasting")
     assert not any((other / "guests").iterdir())

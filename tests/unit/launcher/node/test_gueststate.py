@@ -8,7 +8,14 @@ import pytest
 
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node import gueststate
-from virtshape.launcher.node.gueststate import find_launch_request, find_report, is_alive, mark_lost, read_tail
+from virtshape.launcher.node.gueststate import (
+    find_launch_request,
+    find_qemu,
+    find_report,
+    is_alive,
+    mark_lost,
+    read_tail,
+)
 from virtshape.launcher.report import Report
 
 
@@ -105,3 +112,18 @@ def test_only_the_end_of_a_large_log_is_read(tmp_path: Path, monkeypatch: pytest
 
 def test_missing_log_is_empty(tmp_path: Path) -> None:
     assert read_tail(tmp_path / "serial0.log") == b""
+
+
+def test_pid_file_of_libvirts_driver_is_not_that_of_qemu(layout: Layout) -> None:
+    driver, qemu = layout.get_pid_file("driver"), layout.get_pid_file("default_web")
+    driver.parent.mkdir(parents=True)
+    command = [sys.executable, "-c", "import time; time.sleep(600)", str(layout.directory)]
+    with subprocess.Popen(command) as launcher, subprocess.Popen(command) as running:
+        try:
+            driver.write_text(str(launcher.pid))
+            assert find_qemu(layout) is None
+            qemu.write_text(str(running.pid))
+            assert find_qemu(layout) == running.pid
+        finally:
+            launcher.kill()
+            running.kill()
