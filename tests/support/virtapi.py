@@ -83,9 +83,15 @@ def _build_external_name() -> JsonObject:
 
 
 def _list_flags(plane: ControlPlane, authority: Authority, port: int) -> list[str]:
-    """Write the certificates and return the flags of virt-api; the client certificate for virt-handler is not used."""
+    """
+    Write the certificates and return the flags of virt-api; the client certificate for virt-handler is not used.
+
+    The certificates have their own directory: virt-api loads them again after every change in it, such as of a log.
+    """
     issued = authority.issue_server([f"{SERVICE}.{NAMESPACE}.svc", "localhost", HOST])
-    certificate, key = (plane.directory / f"{SERVICE}.{end}" for end in ("crt", "key"))
+    directory = plane.directory / SERVICE
+    directory.mkdir()
+    certificate, key = (directory / f"tls.{end}" for end in ("crt", "key"))
     key.touch(mode=0o600)
     certificate.write_bytes(issued.certificate)
     key.write_bytes(issued.key)
