@@ -70,16 +70,20 @@ def _list_owned(launch_request: LaunchRequest, data: Path) -> list[Path]:
 def _list_shared(launch_request: LaunchRequest, data: Path) -> list[Path]:
     taken = {str(path) for path in (*_list_host_disks(launch_request), *_list_owned(launch_request, data))}
     mounts = [
-        mount
-        for mount in launch_request.mounts.values()
-        if mount not in taken and str(Path(mount).resolve()) not in taken
+        mount for mount in launch_request.mounts.values() if mount not in taken and str(_locate(mount)) not in taken
     ]
     return _list_inside(mounts, data)
 
 
 def _list_inside(mounts: list[str], data: Path) -> list[Path]:
-    found = (Path(mount).resolve() for mount in mounts)
+    found = (_locate(mount) for mount in mounts)
     return [path for path in found if path.is_relative_to(data.resolve()) and path != data.resolve()]
+
+
+def _locate(mount: str) -> Path:
+    """Resolve the directories of a path, but not a link in its place: a guest can replace the image of its claim."""
+    path = Path(mount)
+    return path.parent.resolve() / path.name
 
 
 def _grant_file(path: Path, account: Account) -> None:

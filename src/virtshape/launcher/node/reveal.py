@@ -7,6 +7,7 @@ directories that lead to the path is enough, and stays.
 
 import contextlib
 import ctypes
+import errno
 import os
 import stat
 import threading
@@ -20,7 +21,7 @@ from virtshape.launcher.node.confinement import find_mount_obstacle, grant_passa
 _CLONE_NEWNS: Final = 0x00020000
 _OPEN_TREE, _MOVE_MOUNT = 428, 429
 """System call numbers, the same on all architectures."""
-_AT_FDCWD, _AT_RECURSIVE, _OPEN_TREE_CLONE = -100, 0x8000, 1
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_RECURSIVE, _OPEN_TREE_CLONE = -100, 0x100, 0x8000, 1
 _MOVE_MOUNT_F_EMPTY_PATH, _MOVE_MOUNT_T_EMPTY_PATH = 0x4, 0x40
 _MNT_DETACH, _UMOUNT_NOFOLLOW = 0x2, 0x8
 _DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -34,9 +35,12 @@ def reveal(pid: int, path: Path, account: Account) -> None:
     if find_mount_obstacle():
         grant_passage([path], account)
         return
-    resolved = path.resolve()
-    tree = _call(_OPEN_TREE, _AT_FDCWD, os.fsencode(resolved), _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC)
+    resolved = path.parent.resolve() / path.name
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | _AT_SYMLINK_NOFOLLOW | os.O_CLOEXEC
+    tree = _call(_OPEN_TREE, _AT_FDCWD, os.fsencode(resolved), flags)
     try:
+        if stat.S_ISLNK(os.fstat(tree).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
         _run_inside(pid, lambda: _mount_tree(tree, resolved))
     finally:
         os.close(tree)
@@ -45,7 +49,7 @@ def reveal(pid: int, path: Path, account: Account) -> None:
 def hide(pid: int, path: Path, account: Account) -> None:
     """Remove a path from the view of a process, if it was mounted there."""
     if account.user != os.geteuid() and not find_mount_obstacle():
-        resolved = os.fsencode(path.resolve())
+        resolved = os.fsencode(path.parent.resolve() / path.name)
         _run_inside(pid, lambda: _libc.umount2(resolved, _MNT_DETACH | _UMOUNT_NOFOLLOW))
 
 

@@ -99,10 +99,9 @@ class VolumeHotplug:
 
     def _list_pids(self, uid: str) -> list[int]:
         """Return the guest's launcher and QEMU; they are in different namespaces if the launcher was replaced."""
-        report = self._guests.find(uid)
-        layout = self._directories.get_layout(uid)
-        pids = (report.launcher_pid if report is not None else None, find_qemu(layout))
-        return [pid for pid in pids if pid is not None and is_alive(pid, layout)]
+        report, layout = self._guests.find(uid), self._directories.get_layout(uid)
+        launcher = report.launcher_pid if report is not None else None  # verified, because the guest can write it
+        return [pid for pid in (launcher, find_qemu(layout)) if pid is not None and is_alive(pid, layout)]
 
     def _build_partial(self, uid: str, volume: Volume, path: str) -> LaunchRequest:
         """Return a launch request with this volume only."""

@@ -58,6 +58,20 @@ def test_guest_owns_its_own_files_and_gets_acls_for_shared_ones(tmp_path: Path) 
     assert describe(soft)[0] == 0
 
 
+@needs_root
+def test_link_in_place_of_the_image_of_a_claim_gives_no_access(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    image, key = data / "volumes" / "claim" / "disk.img", data / "pki" / "ca.key"
+    for path in (image, key):
+        path.parent.mkdir(parents=True)
+    key.touch(0o600)
+    image.symlink_to(key)
+    for name in ("claim", "image"):
+        request = LaunchRequest(vmi=build_guest("uid", volumes=VOLUMES), mounts={name: str(image)})
+        grant_access(request, data, GUEST)
+        assert describe(key) == (0, 0, "0o600")
+
+
 def test_guest_of_the_same_user_needs_no_grant(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.touch(0o600)

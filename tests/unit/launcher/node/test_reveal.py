@@ -89,6 +89,15 @@ def test_path_is_visible_until_it_is_hidden(closed: Path, reader: Reader, path: 
 
 @needs_root
 @needs_mounts
+def test_link_is_not_followed(closed: Path, reader: Reader) -> None:
+    (closed / "link").symlink_to("disk")
+    with pytest.raises(OSError, match="symbolic links"):
+        reveal(reader.process.pid, closed / "link", ACCOUNT)
+    assert reader.read(closed / "link") == "No such file or directory"
+
+
+@needs_root
+@needs_mounts
 def test_process_that_has_ended_is_an_error(closed: Path, reader: Reader) -> None:
     reader.process.kill()
     reader.process.wait()
