@@ -24,6 +24,7 @@ ENTRIES = {
     "webhook": Entry("virtshape.cli.webhook", "Run the admission and conversion webhook."),
     "controller": Entry("virtshape.cli.controller", "Run the VM controllers on a cluster."),
     "apiserver": Entry("virtshape.cli.apiserver", "Serve the subresource API on a cluster."),
+    "console": Entry("virtshape.cli.console", "Serve the web console for a cluster."),
     "completion": Entry("virtshape.cli.completion", "Print the shell completion script."),
     "version": Entry("virtshape.cli.version", "Print the version."),
 }

@@ -71,7 +71,7 @@ from virtshape.supervise.tasks import (
     CONTROLLER_MANAGER,
     STORE_PROBE,
 )
-from virtshape.web.console import Console
+from virtshape.web.console import Console, format_url
 from virtshape.web.sessions import open_sessions
 from virtshape.web.signin import Identity
 
@@ -215,12 +215,6 @@ async def assemble(
                 yield System(store, directory, server, supervisor, console)
     finally:
         await store.close()
-
-
-def format_url(host: str, port: int) -> str:
-    """Return the server's address for clients on this machine; wildcard addresses become loopback addresses."""
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - not bound here
-    return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
 def _open_upload_sink(settings: Settings, runtime: Runtime) -> UploadSink | None:

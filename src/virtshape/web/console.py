@@ -104,6 +104,12 @@ class Console:
             return _secure(response)
 
 
+def format_url(host: str, port: int) -> str:
+    """Return the server's address for clients on this machine; wildcard addresses become loopback addresses."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - not bound here
+    return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
+
+
 def format_link(url: str, code: str) -> str:
     """Return the link that signs in with a code; browsers do not send the part after `#` to servers."""
     return f"{url}{PATH}#code={code}"
