@@ -8,9 +8,9 @@ docs/performance.md.
 import pathlib
 import statistics
 import tempfile
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 from tests.support.webpages import FLAGS, find_chromium, sign_in
 
 from bench.control import NAMESPACE, Caller
@@ -18,10 +18,10 @@ from bench.running import Running, started, write_page
 
 INSTANCETYPES = 1_000
 VMS = 5_000
-LOADS = 7
+LOADS = 5
 SCROLL_SECONDS = 4
 CATALOG = "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes"
-VIEWPORT = {"width": 1280, "height": 800}
+VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 
 # Records when the first row of a list, and when the page's own frame, were drawn: two frames after they are there.
 RECORD_PAINT = """
@@ -37,6 +37,9 @@ WAIT = """() => new Promise(resolve => {
     const look = () => window.paintedRow && window.paintedFrame ? resolve() : setTimeout(look, 10);
     look();
 })"""
+# Compressed bytes of the scripts and style sheets that the page has loaded.
+TRANSFERRED = """performance.getEntriesByType("resource").filter(one => one.name.includes("/console/assets/"))
+    .reduce((sum, one) => sum + one.encodedBodySize, 0)"""
 # Scrolls by 90 pixels in each frame and returns the times between frames, in milliseconds.
 SCROLL = """seconds => new Promise(resolve => {
     const region = document.querySelector(".table-region");
@@ -56,6 +59,7 @@ class Load(NamedTuple):
 
     frame: float
     row: float
+    cpu: float
     kilobytes: float
 
 
@@ -103,40 +107,51 @@ def describe_object(kind: str, name: str, spec: dict[str, object]) -> dict[str, 
     return {"apiVersion": "instancetype.kubevirt.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def open_page(browser: Browser, server: Running, path: str) -> Page:
-    """Open a page of the console in a new context, and wait until its list is drawn."""
-    context = browser.new_context(base_url=server.url, ignore_https_errors=True, viewport=VIEWPORT)  # type: ignore[arg-type]
-    context.add_init_script(RECORD_PAINT)
-    sign_in(context, server.url, server.token)
-    page = context.new_page()
-    page.goto(f"/console/{path}")
-    page.locator("tbody tr[aria-rowindex]").first.wait_for(timeout=60_000)
-    page.evaluate(WAIT)
-    return page
+class OpenPage:
+    """A page of the console in a new browser context, with its list drawn; closed by its `with` block."""
+
+    def __init__(self, browser: Browser, server: Running, path: str) -> None:
+        context = browser.new_context(base_url=server.url, ignore_https_errors=True, viewport=VIEWPORT)
+        context.add_init_script(RECORD_PAINT)
+        sign_in(context, server.url, server.token)
+        self.page = context.new_page()
+        self._metrics = context.new_cdp_session(self.page)
+        self._metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self.page.goto(f"/console/{path}")
+        self.page.locator("tbody tr[aria-rowindex]").first.wait_for(timeout=60_000)
+        self.page.evaluate(WAIT)
+
+    def measure_cpu(self) -> float:
+        """Return the CPU time that the page's main thread has used, in milliseconds."""
+        metrics = self._metrics.send("Performance.getMetrics")["metrics"]
+        return next(1000.0 * float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.context.close()
 
 
 def measure_loads(browser: Browser, server: Running, path: str) -> Load:
     """Return the median of several loads."""
     loads = []
     for _ in range(LOADS):
-        page = open_page(browser, server, path)
-        size = page.evaluate(
-            "performance.getEntriesByType('resource').filter(one => one.name.includes('/console/assets/'))"
-            ".reduce((sum, one) => sum + one.encodedBodySize, 0)"
-        )
-        loads.append(Load(page.evaluate("paintedFrame"), page.evaluate("paintedRow"), size / 1000))
-        page.context.close()
+        with OpenPage(browser, server, path) as opened:
+            cpu, evaluate = opened.measure_cpu(), opened.page.evaluate
+            loads.append(Load(evaluate("paintedFrame"), evaluate("paintedRow"), cpu, evaluate(TRANSFERRED) / 1000))
     return Load(*(statistics.median(values) for values in zip(*loads, strict=True)))
 
 
 def describe(load: Load) -> str:
-    return f"{load.row / 1000:.2f} s (title after {load.frame / 1000:.2f} s)"
+    return f"{load.row / 1000:.2f} s, {load.cpu:.0f} ms of CPU (title after {load.frame / 1000:.2f} s)"
 
 
 def measure_scrolling(browser: Browser, server: Running, path: str) -> str:
-    """Scroll a list and return frames per second and the slowest of them."""
-    page = open_page(browser, server, path)
-    times = sorted(page.evaluate(SCROLL, SCROLL_SECONDS))
-    page.context.close()
+    """Scroll a list and return frames per second, the slowest of them, and the CPU time of each."""
+    with OpenPage(browser, server, path) as opened:
+        before = opened.measure_cpu()
+        times = sorted(opened.page.evaluate(SCROLL, SCROLL_SECONDS))
+        cpu = (opened.measure_cpu() - before) / len(times)
     rate = 1000 * len(times) / sum(times)
-    return f"{rate:.0f} frames/s, p99 {times[int(len(times) * 0.99)]:.0f} ms"
+    return f"{rate:.0f} frames/s, p99 {times[int(len(times) * 0.99)]:.0f} ms, {cpu:.1f} ms of CPU each"
