@@ -38,11 +38,14 @@ export function TopologyPicture({ size }: { size: Size }) {
           rx="2"
         />
       ))}
-      {cells.map((cell) => (
-        <rect key={`${cell.x},${cell.y}`} x={cell.x} y={cell.y} width={CELL} height={cell.height} rx="1" />
-      ))}
+      <path d={cells.map(drawCell).join("")} />
     </svg>
   );
+}
+
+/** Return the path of a cell; one element for all is faster than one for each. */
+function drawCell({ x, y, height }: Cell): string {
+  return `M${x} ${y}h${CELL}v${height}h-${CELL}z`;
 }
 
 /** The VM sets the number. */
