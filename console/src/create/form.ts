@@ -55,9 +55,9 @@ export function imageOf(form: Form): string {
   return form.images[form.imageKind];
 }
 
-/** Return true if instance type and preference can be inferred from this kind of image. */
+/** Return true if instance type and preference can be inferred from this kind of image; an upload names no defaults. */
 export function canInfer(kind: ImageKind): boolean {
-  return kind !== "containerDisk";
+  return kind !== "containerDisk" && kind !== "upload";
 }
 
 /** Return the size that the instance type leaves to the VM. */

@@ -49,7 +49,7 @@ export function SerialConsole({ namespace, name }: { namespace: string; name: st
           {state === "closed" ? "Connect again" : "Reconnect"}
         </button>
       </div>
-      <div class="terminal" ref={screen} />
+      <div class="serial" ref={screen} />
     </div>
   );
 }
