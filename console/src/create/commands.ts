@@ -1,7 +1,7 @@
 /** The VM of the form as commands for a terminal. */
 import type { VirtualMachine } from "../api/objects";
 import { formatYaml } from "../yaml";
-import { type Choice, type Form, imageOf, listKeys, ROOT } from "./form";
+import { type Choice, diskName, type Form, imageOf, listKeys, ROOT } from "./form";
 
 /** Return a kubectl command that creates the VM. */
 export function kubectlCommand(vm: VirtualMachine): string {
@@ -13,8 +13,8 @@ export function virtctlCommand(form: Form, namespace: string, open: { cpu: boole
   const flags = [
     ["--name", form.name],
     ["--run-strategy", form.starts ? "Always" : "Halted"],
-    ...choiceFlags("instancetype", form.instancetype),
-    ...choiceFlags("preference", form.preference),
+    ...choiceFlags("instancetype", form.instancetype, volumeName(form)),
+    ...choiceFlags("preference", form.preference, volumeName(form)),
     ...(open.cpu ? [["--vcpus", `${form.vcpus}`]] : []),
     ...(open.memory ? [["--memory", form.memory]] : []),
     volumeFlag(form),
@@ -25,11 +25,16 @@ export function virtctlCommand(form: Form, namespace: string, open: { cpu: boole
   return `virtctl create vm ${words.join(" \\\n  ")} \\\n  | kubectl apply -n ${quote(namespace)} -f -\n`;
 }
 
-function choiceFlags(role: "instancetype" | "preference", choice: Choice): string[][] {
-  if (choice.is === "none") return [];
-  if (choice.is === "inferred") return [[`--infer-${role}-from`, ROOT]];
+function choiceFlags(role: "instancetype" | "preference", choice: Choice, volume: string): string[][] {
+  if (choice.is === "none") return [[`--infer-${role}=false`]]; // virtctl infers both if it can
+  if (choice.is === "inferred") return [[`--infer-${role}-from`, volume]];
   const isCluster = choice.kind.includes("Cluster");
   return [[`--${role}`, isCluster ? choice.name : `${choice.kind.toLowerCase()}/${choice.name}`]];
+}
+
+/** virtctl gives the new disk of a DataSource the name of its volume, so the name must be the VM's own. */
+function volumeName(form: Form): string {
+  return form.imageKind === "dataSource" ? diskName(form) : ROOT;
 }
 
 function volumeFlag(form: Form): string[] {
@@ -37,7 +42,7 @@ function volumeFlag(form: Form): string[] {
   if (form.imageKind === "containerDisk") return ["--volume-containerdisk", `src:${image},name:${ROOT}`];
   if (form.imageKind === "dataSource") {
     const size = form.diskSize ? `,size:${form.diskSize}` : "";
-    return ["--volume-import", `type:ds,src:${image},name:${ROOT}${size}`];
+    return ["--volume-import", `type:ds,src:${image},name:${volumeName(form)}${size}`];
   }
   return ["--volume-pvc", `src:${image},name:${ROOT}`];
 }

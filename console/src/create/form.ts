@@ -113,7 +113,8 @@ function buildRootVolume(form: Form): Volume {
   }
 }
 
-function diskName(form: Form): string {
+/** Return the name of the disk that is cloned from a DataSource. */
+export function diskName(form: Form): string {
   return `${form.name || "vm"}-${ROOT}`;
 }
 
