@@ -1,12 +1,17 @@
 """The list and the detail page of VMs, in a browser."""
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 from tests.support.demo import find_free_port
-from tests.support.upprocess import System, wait_until
+from tests.support.upprocess import System
 from tests.support.webobjects import INSTANCETYPES, VMS, build_instancetype, build_vm, create, patch
+
+from virtshape.api.model import JsonObject
 
 SCRIPT = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
 
@@ -125,24 +130,24 @@ def test_list_continues_after_the_server_restarts(open_page: Callable[..., Page]
         expect(page.get_by_role("row", name="before")).to_be_visible()
 
 
+EXPIRED = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410, "metadata": {}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(410, EXPIRED), (200, {"type": "ERROR", "object": EXPIRED})],
+    ids=["as the response", "as an event"],
+)
 def test_list_is_loaded_again_if_the_server_no_longer_has_the_changes(
-    open_page: Callable[..., Page], tmp_path: Path
+    signed_in_page: Page, server: System, status: int, body: JsonObject
 ) -> None:
-    listen = f"127.0.0.1:{find_free_port()}"
-    options = ("--launcher", "simulate", "--history-seconds", "0", "--history-revisions", "0")
-    with System(tmp_path / "data", *options, listen=listen) as first:
-        page = open_page(first, token=first.config["token"])
-        for name in ("kept", "removed"):
-            create(first, VMS, build_vm(name, run_strategy="Halted"))
-        page.goto("/console/vms")
-        expect(page.get_by_role("row", name="removed")).to_be_visible()
-    expect(page.get_by_text("Reconnecting…")).to_be_visible()
-    with System(tmp_path / "data", *options) as elsewhere:
-        elsewhere.request("DELETE", f"{VMS}/removed")
-        wait_until(lambda: elsewhere.request("GET", f"{VMS}/removed")[0] == 404, "the VM is not deleted")
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    with System(tmp_path / "data", *options, listen=listen):
-        expect(page.get_by_role("row", name="removed")).to_have_count(0, timeout=60_000)
-        expect(page.get_by_role("row", name="kept")).to_be_visible()
-    assert any("/virtualmachines?limit=" in url for url in requests), "the list was not loaded again"
+    page = signed_in_page
+    lists: list[str] = []
+    page.on("request", lambda request: lists.append(request.url) if "/virtualmachines?limit=" in request.url else None)
+    watches = re.compile(r"/virtualmachines\?watch=1")
+    page.route(watches, lambda route: route.fulfill(status=status, body=f"{json.dumps(body)}\n"), times=1)
+    page.goto("/console/vms")
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    create(server, VMS, build_vm(f"expired-{status}", run_strategy="Halted"))
+    expect(page.get_by_role("row", name=f"expired-{status}")).to_be_visible()
+    assert len(lists) == 2
