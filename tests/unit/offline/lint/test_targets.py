@@ -150,8 +150,11 @@ def test_field_with_another_finding_is_reported_once() -> None:
 
 
 def test_setting_without_effect_on_virtshape_is_not_reported() -> None:
-    text = "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: kubevirt}\n"
-    assert summarize(lint(f"{text}spec: {{configuration: {{migrations: {{bandwidthPerMigration: 1Gi}}}}}}")) == []
+    head = "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: kubevirt}\n"
+    text = f"{head}spec: {{configuration: {{migrations: {{bandwidthPerMigration: 1Gi}}}}}}".encode()
+    found = Linter(prescan([text], catalog=False)).check_text(text, "kubevirt.yaml")
+    assert [each.rule for each in found] == ["no-effect"]
+    assert Target("kubevirt-1.8", lambda _: False).check_text(text, "kubevirt.yaml", found) == []
 
 
 def test_instancetype_that_only_the_release_installs_is_not_missing() -> None:
