@@ -95,7 +95,7 @@ def complete_exposed(ctx: click.Context, param: click.Parameter, incomplete: str
 @click.option(
     "--ip-family-policy",
     type=OneOf(*POLICIES),
-    help="How many IP families the Service has. [default: PreferDualStack with two families]",
+    help="IP family policy of the Service. [default: PreferDualStack if --ip-family has two families]",
 )
 @dry_run_option
 @click.option(

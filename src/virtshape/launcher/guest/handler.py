@@ -77,7 +77,7 @@ class RequestHandler:
         try:
             self._reports.publish(ports=tuple(self._forwarding.open_named()))
         except libvirt.libvirtError as error:  # it has ended already
-            _log.info("opening the ports of the instance failed: %s; they are not forwarded", error)
+            _log.info("ports of the instance are not forwarded: %s", error)
 
     def start_probes(self) -> None:
         """Start the probes; start the agent poller if the agent is already connected."""

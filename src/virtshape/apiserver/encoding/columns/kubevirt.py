@@ -33,8 +33,15 @@ VM = (
     CUSTOM_AGE,
     column("Status", ".status.printableStatus", "Status of the VM."),
     _condition("Ready", "Ready", "Whether the VM is running and ready."),
-    column("vCPU", ".status.effective.vcpus", "vCPUs of the VM, running or at its next start.", "integer").wide,
-    column("Memory", ".status.effective.memory", "Memory of the VM, running or at its next start.").wide,
+    column(
+        "vCPU",
+        ".status.effective.vcpus",
+        "vCPUs of the running VM, or those it will have at its next start.",
+        "integer",
+    ).wide,
+    column(
+        "Memory", ".status.effective.memory", "Memory of the running VM, or that it will have at its next start."
+    ).wide,
     column("Instancetype", ".spec.instancetype.name", "Instance type of the VM.").wide,
     column("Preference", ".spec.preference.name", "Preference of the VM.").wide,
 )
