@@ -18,7 +18,7 @@ _log = logging.getLogger("virtshape.access")
 
 
 class TextFormatter(logging.Formatter):
-    """One line per record, followed by its traceback if there is one."""
+    """Formats a record as one line, followed by the traceback if there is one."""
 
     default_msec_format = "%s.%03dZ"
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -29,7 +29,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per record, with the record's extra facts as fields."""
+    """Formats a record as a JSON object; the record's `facts` become additional fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as JSON."""
@@ -46,7 +46,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logs(level: str, form: Literal["text", "json"]) -> None:
-    """Log records of this level and above to standard error."""
+    """Write log records of this level and above to standard error, as text or JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -42,7 +42,7 @@ def render_metrics(families: Iterable[Family]) -> bytes:
 
 
 def list_durations(durations: Histogram, labels: Mapping[str, str] | None = None) -> Iterator[Sample]:
-    """Return the samples of a histogram."""
+    """Yield the samples of a histogram: cumulative buckets, sum and count."""
     own, below = dict(labels or {}), 0
     for bound, count in zip((*durations.bounds, float("inf")), durations.counts, strict=True):
         below += count

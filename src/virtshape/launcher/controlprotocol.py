@@ -11,7 +11,7 @@ from virtshape.launcher.report import GuestOs, Interface, Report
 
 
 class _Asked(Struct, frozen=True, kw_only=True, tag_field="ask", forbid_unknown_fields=True):
-    """A request, identified by its member `ask`."""
+    """Base of all requests; the member `ask` names the request."""
 
 
 class Status(_Asked, frozen=True, tag="status"):
@@ -50,15 +50,15 @@ class SoftReboot(_Asked, frozen=True, tag="softreboot"):
 
 class Connect(_Asked, frozen=True, tag="connect"):
     """
-    Connect to a port of the guest; the connected socket comes with the answer, as a descriptor.
+    Connect to a port of the guest; the response carries the connected socket as a file descriptor.
 
-    The socket is in the guest's network namespace, which nothing but its launcher process can connect from.
+    The socket belongs to the guest's network namespace, from which only the guest's launcher process can connect.
     """
 
     port: Annotated[int, Meta(ge=1, le=65535)]
     protocol: Literal["tcp", "udp"] = "tcp"
     interface: str = ""
-    """Name in the instance's spec; the first suitable one if empty."""
+    """Name of the interface in the instance's spec; if empty, the first suitable interface is used."""
 
 
 class SetVcpus(_Asked, frozen=True, tag="set_vcpus"):
@@ -68,13 +68,13 @@ class SetVcpus(_Asked, frozen=True, tag="set_vcpus"):
 
 
 class SetMemory(_Asked, frozen=True, tag="set_memory"):
-    """Set the memory of the running guest in bytes."""
+    """Set the memory size of the running guest, in bytes."""
 
     size: Annotated[int, Meta(ge=1)]
 
 
 class AttachVolume(_Asked, frozen=True, tag="attach_volume"):
-    """Attach a disk to the running guest; the launch request has its volume, disk and mount."""
+    """Attach a disk to the running guest; the launch request contains the volume, the disk and the mount."""
 
     name: str
 
@@ -86,7 +86,7 @@ class DetachVolume(_Asked, frozen=True, tag="detach_volume"):
 
 
 class AskOs(_Asked, frozen=True, tag="osinfo"):
-    """Ask the guest agent for the operating system."""
+    """Ask the guest agent for information about the operating system."""
 
 
 class AskUsers(_Asked, frozen=True, tag="users"):
@@ -142,7 +142,7 @@ class Filesystem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     used: int | None = None
     """Bytes."""
     disks: tuple[Mapping[str, str], ...] = ()
-    """Its disks: `serial`, `device` and `target`, if the guest knows them."""
+    """The file system's disks, with `serial`, `device` and `target` if the guest agent reports them."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -162,7 +162,7 @@ _answers = msgspec.json.Decoder(Answer)
 
 
 def format_line(message: Request | Answer) -> bytes:
-    """Encode a message as a line."""
+    """Encode a message as a line of JSON."""
     return _encoder.encode(message) + b"\n"
 
 

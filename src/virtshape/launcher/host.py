@@ -64,7 +64,7 @@ class Host(Struct, frozen=True, kw_only=True):
     cpu_models: frozenset[str] = frozenset()
     """CPU models that are fully supported."""
     partial_cpu_models: frozenset[str] = frozenset()
-    """CPU models that QEMU knows, but some features of which this host lacks."""
+    """CPU models that QEMU knows, but whose features this host does not fully support."""
     cpu_features: frozenset[str] = frozenset()
     """Supported CPU features; empty if unknown."""
     firmwares: tuple[Firmware, ...] = ()
@@ -73,7 +73,7 @@ class Host(Struct, frozen=True, kw_only=True):
     cluster: bool = False
     """Whether the guest runs in a cluster, which handles placement and DNS."""
     port_address: str = LOOPBACK
-    """Host address of guest ports; on loopback, guest ports below 1024 get another number."""
+    """Host address on which guest ports are opened; on loopback, ports below 1024 get another number."""
     isolation: Isolation = "none"
     isolation_reason: str = ""
     """Why guests have no network namespace, if they should have one."""
@@ -83,20 +83,20 @@ class Host(Struct, frozen=True, kw_only=True):
     vsock: bool = False
     sev: bool = False
     sev_es: bool = False
-    """Whether SEV also encrypts the registers."""
+    """Whether SEV-ES is supported, which also encrypts registers."""
     snp: bool = False
     tdx: bool = False
     secure_execution: bool = False
     """Whether Secure Execution is supported (s390x)."""
     smbios: Smbios = Smbios()
     devices: Mapping[str, tuple[str, ...]] = {}
-    """Host devices by the resource name they are offered under: PCI addresses, mediated ids, USB `bus:device`."""
+    """Host devices by resource name: PCI addresses, UUIDs of mediated devices, or `bus:device` for USB."""
     bridges: Mapping[str, str] = {}
     """Bridges for tap devices, by network: `pod`, or the name of a secondary network."""
     libvirt: int = 9_000_000
-    """Version number in libvirt's format."""
+    """libvirt's version number, for example 9000000 for 9.0.0."""
     qemu: int = 7_002_000
-    """Version number in the same format."""
+    """QEMU's version number in libvirt's format."""
     video_models: frozenset[str] = frozenset()
     """Video models that QEMU supports; empty if unknown."""
     usb_redirection: bool = True

@@ -18,20 +18,20 @@ IGNITION_FILE: Final = "ignition.json"
 
 
 def design_arguments(context: DesignContext) -> tuple[str, ...]:
-    """Return extra QEMU arguments."""
+    """Return the QEMU arguments for Ignition data and the MSDM table; refuse hook sidecars."""
     if find_annotation(context, HOOKS_ANNOTATION):
         context.refuse(locate_annotation(HOOKS_ANNOTATION), "hook sidecars are not supported")
     return (*_design_ignition(context), *_design_msdm(context))
 
 
 def restrict_interfaces(interfaces: Iterable[Interface]) -> tuple[str, ...]:
-    """Return the QEMU arguments that block outgoing traffic of user-mode networking."""
+    """Return the QEMU arguments that block outgoing traffic on restricted interfaces."""
     restricted = [interface for interface in interfaces if interface.restricted]
     return tuple(word for one in restricted for word in ("-set", f"netdev.{one.netdev}.restrict=on"))
 
 
 def _design_ignition(context: DesignContext) -> tuple[str, ...]:
-    """Pass Ignition data, which may contain secrets, as a firmware configuration file."""
+    """Return the arguments that pass Ignition data in a file, because the data may contain secrets."""
     config = find_annotation(context, IGNITION_ANNOTATION)
     if not config or "ignition" not in config:
         return ()

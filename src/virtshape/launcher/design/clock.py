@@ -77,7 +77,7 @@ def _check_track(context: DesignContext, track: str | None) -> str | None:
 
 
 def _design_tsc(context: DesignContext) -> list[Timer]:
-    """Return a timer with the TSC frequency of the instance's topology hints, if the guest depends on it."""
+    """Return a timer with the TSC frequency from the instance's topology hints, if the guest depends on it."""
     status = context.vmi.status
     hints = status.topology_hints if status is not None else None
     frequency = hints.tsc_frequency if hints is not None else None

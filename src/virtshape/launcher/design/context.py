@@ -23,13 +23,13 @@ HOOKS_ANNOTATION: Final = "hooks.kubevirt.io/hookSidecars"
 IGNITION_ANNOTATION: Final = "kubevirt.io/ignitiondata"
 """Ignition configuration for the first boot of CoreOS."""
 MEMFD_ANNOTATION: Final = "kubevirt.io/memfd"
-"""`false` uses files instead of memfd for huge pages."""
+"""If the value is `false`, files back huge pages instead of memfd."""
 
 _UNWRITABLE: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class DesignContext(Struct, kw_only=True):
-    """An instance, the host it runs on, and the refusals and notes found so far."""
+    """An instance, the host it runs on, and the refusals and notes collected so far."""
 
     vmi: VirtualMachineInstance
     host: Host
@@ -38,7 +38,7 @@ class DesignContext(Struct, kw_only=True):
     directory: str
     """Directory of the guest's sockets and logs."""
     files: dict[str, str] = field(default_factory=dict)
-    """Contents of files that the domain refers to, by path; readable only by the guest's user."""
+    """Contents, by path, of files that the domain refers to; only the guest's user can read these files."""
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
@@ -95,16 +95,16 @@ class Switch(Protocol):
 
     @property
     def enabled(self) -> bool | None:
-        """Whether it is enabled; None means yes."""
+        """Whether the feature is enabled; None means that it is."""
 
 
 def read_switch(switch: Switch | None) -> bool | None:
-    """Return whether it is enabled; None if it is not set."""
+    """Return True if the feature is enabled, False if it is disabled, None if it is not set."""
     return None if switch is None else switch.enabled is not False
 
 
 def is_on(switch: Switch | None) -> bool:
-    """Return True if it is set and not disabled."""
+    """Return True if the feature is set and not disabled."""
     return read_switch(switch) is True
 
 
@@ -119,7 +119,7 @@ def locate_annotation(name: str) -> str:
 
 
 def read_text(context: DesignContext, field: str, text: str | None) -> str | None:
-    """Return a text that is valid in XML; refuse others."""
+    """Return the text if it is valid in XML; otherwise refuse the field and return None."""
     if text is not None and _UNWRITABLE.search(text):
         context.refuse(field, "has characters that are not valid in XML")
         return None

@@ -15,7 +15,7 @@ _HOST_MODES: Final[dict[str, Literal["host-model", "host-passthrough"]]] = {
 }
 _POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 
-# Models that QEMU emulates completely; on amd64, the newest model that shows hyper-threads to the guest.
+# Models that QEMU emulates completely; on amd64, the newest such model that shows hyper-threads to the guest.
 _STAND_INS: Final[dict[Architecture, str]] = {"amd64": "Westmere", "arm64": "max", "s390x": "max"}
 
 # libvirt expects this feature in models that QEMU provides without it.
@@ -29,7 +29,7 @@ class _Model(NamedTuple):
 
 
 def design_cpu(context: DesignContext, topology: Topology, cells: tuple[Cell, ...]) -> Cpu:
-    """Return the requested CPU model, or a substitute without KVM, with its features."""
+    """Return the requested CPU; without KVM, an emulated model replaces host-model and host-passthrough."""
     asked = context.spec.domain.cpu or CPU()
     model = _design_model(context, asked.model or "host-model")
     features = _design_features(context, asked.features or [])
@@ -87,7 +87,7 @@ def _design_features(context: DesignContext, asked: list[CPUFeature]) -> list[Fe
 
 
 def _check_feature(context: DesignContext, field: str, name: str) -> None:
-    """Check that QEMU supports a feature: its emulator drops unsupported features silently."""
+    """Refuse a feature that QEMU does not support: its emulator would drop the feature silently."""
     known = context.host.cpu_features
     if known and name not in known:
         context.refuse(field, f"this host does not support the CPU feature {name}")

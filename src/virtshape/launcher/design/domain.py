@@ -1,7 +1,7 @@
 """
 Design a domain from an instance, its host and its disks.
 
-Fields that the host cannot support are refused, all of them at once; substitutes are noted.
+All fields that the host cannot support are refused together; substitutes are noted.
 """
 
 from collections.abc import Mapping
@@ -61,14 +61,14 @@ def design_domain(
     """
     Design the domain of an instance.
 
-    `directory` holds its sockets and logs, `state_directory` what outlives the instance. `assigned_cpus` are the
-    dedicated CPUs; by default the first CPUs of the host.
+    `directory` holds the guest's sockets and logs; `state_directory` holds what outlives the instance. `assigned_cpus`
+    are the dedicated CPUs, by default the first CPUs of the host.
     """
     context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
     parts, checks = design_devices(vmi, host, sources, directory), design_checks(context)
     check_unsupported_fields(context)
     domain = _compose(context, parts, assigned_cpus, state_directory)
-    # With another architecture, the other refusals would not apply on a suitable host.
+    # For another architecture, only that is reported: the other refusals may not apply on a suitable host.
     elsewhere = check_architecture(vmi, host)
     return Design(
         domain=domain,

@@ -46,7 +46,7 @@ def _design_apic(context: DesignContext, asked: AskedFeatures) -> Apic | None:
 
 
 def _design_kvm(context: DesignContext, asked: AskedFeatures) -> Kvm | None:
-    """Return the KVM features; dedicated CPUs set hint-dedicated."""
+    """Return the KVM features; guests with dedicated CPUs get `hint-dedicated`."""
     cpu = context.spec.domain.cpu
     dedicated = bool(cpu is not None and cpu.dedicated_cpu_placement)
     hint = True if dedicated and context.host.kvm and context.host.architecture == "amd64" else None
@@ -68,7 +68,7 @@ def _design_smm(context: DesignContext, asked: AskedFeatures, machine: str) -> b
 
 
 def _wants_no_pmu(context: DesignContext) -> bool:
-    """Return True for realtime guests, which performance counters interrupt, and TDX, which forbids them."""
+    """Return True for realtime guests, which performance counters interrupt, and for TDX guests, which forbid them."""
     cpu, security = context.spec.domain.cpu, context.spec.domain.launch_security
     realtime = cpu is not None and cpu.realtime is not None
     return realtime or (security is not None and security.tdx is not None)

@@ -12,7 +12,7 @@ _EFI: Final = f"{_BOOTLOADER}.efi"
 
 
 def find_efi(context: DesignContext) -> EFI | None:
-    """Return the EFI settings; arm64 guests always use UEFI."""
+    """Return the EFI settings, or None; the default on arm64 is UEFI without Secure Boot."""
     asked = context.spec.domain.firmware
     bootloader = (asked.bootloader if asked is not None else None) or Bootloader()
     if bootloader.efi is None and bootloader.bios is None and context.host.architecture == "arm64":
@@ -21,7 +21,7 @@ def find_efi(context: DesignContext) -> EFI | None:
 
 
 def design_loader(context: DesignContext, state_directory: str | None) -> Loader | None:
-    """Return the matching UEFI build; None for a BIOS guest."""
+    """Return the UEFI firmware that matches the settings; None for BIOS guests and after a refusal."""
     efi = find_efi(context)
     if efi is None:
         _check_no_efi(context)

@@ -24,9 +24,9 @@ _NAMES: Final = {
     "ipi": "ipi",
     "evmcs": "evmcs",
 }
-"""libvirt's element names, in libvirt's order."""
+"""libvirt's element names by field, in libvirt's order."""
 
-# Under TCG, QEMU accepts the others but ignores them.
+# Without KVM, QEMU accepts the other enlightenments but ignores them.
 _NEED_KVM: Final = frozenset({"vpindex", "synic", "synictimer", "tlbflush", "ipi", "evmcs"})
 _NEEDS: Final = {
     "synic": ("vpindex",),
@@ -38,7 +38,7 @@ _NEEDS: Final = {
 
 
 def design_hyperv(context: DesignContext, features: Features) -> Hyperv | None:
-    """Return the requested enlightenments, or passthrough of all that the host supports."""
+    """Return the requested enlightenments, or passthrough of all that the host supports; None if not requested."""
     asked, everything = features.hyperv, features.hyperv_passthrough
     if asked is not None:
         return _design_each(context, asked)

@@ -43,7 +43,7 @@ def is_q35(machine: str) -> bool:
 
 
 def _list_near(host: Host) -> str:
-    """Return a list of machine types for an error message, without older versions."""
+    """List the machine types for an error message; older versions are only counted."""
     known = {*host.machine_types, *host.machine_aliases}
     shown = sorted({*host.machine_aliases, *host.machine_aliases.values()} & known or known, key=_by_version)
     more = len(known) - len(shown)

@@ -14,7 +14,7 @@ _USUAL_PAGE: Final = Quantity("2Mi")
 
 
 def find_memory(domain: DomainSpec) -> Quantity | None:
-    """Return the initial guest memory; defaults to the memory request, then to the limit."""
+    """Return the initial guest memory, by default the memory request or else the limit; None if nothing is set."""
     memory, resources = domain.memory, domain.resources
     if memory is not None and memory.guest is not None:
         return memory.guest
@@ -42,7 +42,7 @@ def design_memory(context: DesignContext) -> Memory:
 
 
 def design_backing(context: DesignContext, size: int, *, shared: bool) -> MemoryBacking | None:
-    """Return huge pages, locking and sharing of memory; None for ordinary memory."""
+    """Return the backing of the guest's memory (huge pages, locking, sharing); None for ordinary memory."""
     memory = context.spec.domain.memory or AskedMemory()
     pages = _design_pages(context, memory, size)
     backing = MemoryBacking(
@@ -55,7 +55,7 @@ def design_backing(context: DesignContext, size: int, *, shared: bool) -> Memory
 
 
 def find_page_size(memory: AskedMemory) -> int | None:
-    """Return the huge page size, or None."""
+    """Return the huge page size in bytes, or None if no huge pages are requested."""
     if memory.hugepages is None:
         return None
     return _read_page_size(memory.hugepages.page_size).value()

@@ -1,4 +1,4 @@
-"""Design the NUMA cells of a guest, like those of its host CPUs."""
+"""Design the NUMA cells of a guest: one for each NUMA node of its host CPUs, or a single cell."""
 
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ class Layout(NamedTuple):
 def design_numa(
     context: DesignContext, topology: Topology, memory: Memory, tune: CpuTune | None, backing: MemoryBacking | None
 ) -> Layout:
-    """Return a cell per host NUMA node if requested; a single cell for memory that can grow."""
+    """Return a cell per host NUMA node if requested, or a single cell if memory can be hotplugged, or no cells."""
     cpu = context.spec.domain.cpu
     if cpu is not None and cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None and tune is not None:
         return _mirror(context, topology, memory, tune, backing)
@@ -76,6 +76,6 @@ def _group(context: DesignContext, pins: tuple[Pin, ...]) -> dict[int, tuple[int
 
 
 def _share(size: int, page: int, parts: int) -> list[int]:
-    """Split the pages evenly; the first parts get the remainder."""
+    """Return sizes that split the memory evenly into whole pages; the first parts get the remaining pages."""
     pages, rest = divmod(size // page, parts)
     return [(pages + (part < rest)) * page for part in range(parts)]

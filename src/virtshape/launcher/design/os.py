@@ -9,9 +9,9 @@ from virtshape.launcher.design.machinetype import name_architecture
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 
 KERNEL_SOURCE: Final = "kernelBoot/kernel"
-"""Name of the kernel in the sources; not a valid volume name."""
+"""Key of the kernel in the context's sources; it is not a valid volume name."""
 INITRD_SOURCE: Final = "kernelBoot/initrd"
-"""Name of the initial RAM disk in the sources."""
+"""Key of the initial RAM disk in the context's sources."""
 
 _KERNEL_BOOT: Final = "spec.domain.firmware.kernelBoot"
 _ACPI: Final = "spec.domain.firmware.acpi"
@@ -26,7 +26,7 @@ def design_os(context: DesignContext, machine: str, state_directory: str | None)
         loader=design_loader(context, state_directory),
         kernel=_design_kernel(context),
         acpi_tables=_design_tables(context),
-        # A guest that starts paused gets a boot menu, to give time to enter the firmware.
+        # A guest that starts paused gets a boot menu, so that the user has time to enter the firmware.
         boot_menu=_BOOT_MENU_MILLISECONDS if context.spec.start_strategy == "Paused" else None,
         bios_on_serial=design_bios_on_serial(context),
         smbios=context.host.architecture != "s390x",
@@ -34,7 +34,7 @@ def design_os(context: DesignContext, machine: str, state_directory: str | None)
 
 
 def find_table(context: DesignContext, field: str, volume: str | None) -> str | None:
-    """Return the path of the file with an ACPI table."""
+    """Return the path of the file with an ACPI table, or None."""
     if not volume:
         return None
     source = context.sources.get(volume)

@@ -1,7 +1,7 @@
 """
 Assign host CPUs to the threads of a guest with dedicated CPUs.
 
-Threads of a virtual core get CPUs of one physical core if possible, then CPUs of one NUMA node, then any.
+The threads of a virtual core get CPUs of one physical core if possible, otherwise of one NUMA node, otherwise any.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ def design_cells(host: Host, cpus: Iterable[int]) -> tuple[NumaCell, ...]:
 
 
 def allot_cpus(cells: Sequence[NumaCell], topology: Topology, *, across_cells: bool) -> Allotment | None:
-    """Return CPUs for all virtual cores; None if there are not enough."""
+    """Return CPUs for all virtual cores, or None; a core may use several NUMA cells only if `across_cells` is True."""
     threads, wanted = topology.threads, topology.sockets * topology.cores
     whole = [chunk for cell in cells for core in cell.cores for chunk in _split(core, threads)]
     loose = [[cpu for core in cell.cores for cpu in core[len(core) // threads * threads :]] for cell in cells]

@@ -17,7 +17,7 @@ _SNP_ALWAYS_ONE: Final = 1 << 17
 
 
 def design_security(context: DesignContext) -> LaunchSecurity | None:
-    """Return the requested technology."""
+    """Return the requested launch security; refuse it if the host does not support it."""
     asked, host = context.spec.domain.launch_security, context.host
     if asked is None:
         return None

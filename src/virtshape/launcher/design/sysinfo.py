@@ -18,7 +18,7 @@ def design_name(context: DesignContext) -> str:
 
 
 def design_metadata(context: DesignContext) -> Metadata | None:
-    """Return the instance's metadata, or None if it is not stored yet."""
+    """Return the instance's metadata, or None if the instance has no UID yet."""
     metadata = context.vmi.metadata
     if metadata.uid is None:
         return None
@@ -26,7 +26,7 @@ def design_metadata(context: DesignContext) -> Metadata | None:
 
 
 def design_uuid(context: DesignContext) -> str | None:
-    """Return the firmware UUID, which is also the domain's UUID."""
+    """Return the firmware UUID, which is also the domain's UUID; None if it is not set or not valid."""
     uuid = (context.spec.domain.firmware or Firmware()).uuid
     if uuid is not None and not _UUID.fullmatch(uuid):
         context.refuse("spec.domain.firmware.uuid", f"invalid UUID {uuid}")
@@ -35,7 +35,7 @@ def design_uuid(context: DesignContext) -> str | None:
 
 
 def design_sysinfo(context: DesignContext, uuid: str | None) -> SysInfo | None:
-    """Return the system and chassis tables; s390x has none."""
+    """Return the system and chassis tables; s390x guests have none."""
     firmware, chassis = context.spec.domain.firmware or Firmware(), context.spec.domain.chassis
     if context.host.architecture == "s390x":
         if chassis is not None:

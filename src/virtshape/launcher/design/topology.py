@@ -7,7 +7,7 @@ from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
 
 
 def lay_out_vcpus(domain: DomainSpec) -> Topology:
-    """Return the initial sockets, cores and threads; defaults to CPU limits, then to requests."""
+    """Return the initial sockets, cores and threads; by default, one socket per CPU of the limit or the request."""
     cpu, resources = domain.cpu, domain.resources
     if cpu is not None and (cpu.sockets or cpu.cores or cpu.threads):
         return Topology(cpu.sockets or 1, cpu.cores or 1, cpu.threads or 1)
@@ -20,7 +20,7 @@ def lay_out_vcpus(domain: DomainSpec) -> Topology:
 
 
 def design_topology(context: DesignContext, machine: str) -> Topology:
-    """Return the topology with the sockets that can be plugged in later."""
+    """Return the topology, including sockets that can be plugged in later."""
     start, cpu = lay_out_vcpus(context.spec.domain), context.spec.domain.cpu
     stated = cpu.max_sockets if cpu is not None else None
     most = get_hotplug_limits(context.vmi).sockets or start.sockets
@@ -50,7 +50,7 @@ def design_vcpus(start: Topology, full: Topology) -> Vcpus:
 
 
 def _limit_sockets(context: DesignContext, machine: str, start: Topology, most: int) -> int:
-    """Return the number of sockets that the machine type supports, at least those at start."""
+    """Reduce the maximum number of sockets to what the machine type supports, but not below the initial number."""
     limit = _find_limit(context, machine)
     if context.host.architecture != "amd64" or limit is None:
         return start.sockets

@@ -19,7 +19,7 @@ _PART: Final = re.compile(r"\s*(?P<without>\^?)(?P<first>[0-9]{1,5})(?:-(?P<last
 def design_cpu_tune(
     context: DesignContext, start: Topology, iothreads: int, assigned: tuple[int, ...]
 ) -> CpuTune | None:
-    """Return the pinning of a guest with dedicated CPUs; None for others."""
+    """Return the CPU pinning of a guest with dedicated CPUs; None for other guests, or if CPUs are missing."""
     _check_policy(context)
     cpu = context.spec.domain.cpu or CPU()
     if not cpu.dedicated_cpu_placement:
@@ -62,7 +62,7 @@ def _refuse_without_dedication(context: DesignContext, cpu: CPU) -> None:
 
 
 def _count_emulator_cpus(context: DesignContext, others: int) -> int:
-    """Return 1, or 2 if an annotation asks for an even total."""
+    """Return 1, or 2 if an annotation asks for an even total and the number of other CPUs is even."""
     even = find_annotation(context, EVEN_PARITY_ANNOTATION) is not None
     return 2 if even and others % 2 == 0 else 1
 
@@ -116,7 +116,7 @@ def _design_schedule(context: DesignContext, cpu: CPU, start: Topology) -> Sched
 
 
 def parse_numbers(text: str) -> tuple[int, ...] | None:
-    """Return the sorted numbers; None if the text is not a valid list."""
+    """Return the numbers in a list such as `0-3,^1`, sorted; None if the text is not a valid list."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = _PART.fullmatch(part)

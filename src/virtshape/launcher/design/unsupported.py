@@ -1,4 +1,4 @@
-"""Report instance fields that have no effect, or are not supported, outside a cluster. None is part of a domain."""
+"""Report instance fields that are not supported, or have no effect outside a cluster. They are not part of a domain."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Hypervisor features of a domain: structs and their XML. None leaves a feature to the machine type."""
+"""Hypervisor features of a domain: structs and their XML. The machine type decides about features that are None."""
 
 from typing import Literal
 from xml.etree.ElementTree import Element

@@ -30,11 +30,11 @@ class MemoryBacking(Struct, frozen=True, kw_only=True):
     hugepages: tuple[HugePages, ...] = ()
     memfd: bool = False
     shared: bool = False
-    """Whether other processes can map it."""
+    """Whether other processes can map the memory."""
     locked: bool = False
-    """Whether it is locked in RAM."""
+    """Whether the memory is locked in RAM."""
     immediate: bool = False
-    """Whether it is allocated before the guest starts."""
+    """Whether all memory is allocated before the guest starts."""
     unmerged: bool = False
     """Whether page merging (KSM) is disabled."""
 

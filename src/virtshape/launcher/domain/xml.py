@@ -8,7 +8,7 @@ Attributes = Mapping[str, str | int | None]
 
 
 def add(parent: Element, tag: str, attributes: Attributes | None = None, *, text: str | int | None = None) -> Element:
-    """Append an element; attributes that are None are omitted."""
+    """Append and return an element; attributes that are None are omitted."""
     given = {name: str(value) for name, value in (attributes or {}).items() if value is not None}
     element = SubElement(parent, tag, given)
     element.text = None if text is None else str(text)

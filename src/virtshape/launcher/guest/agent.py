@@ -1,7 +1,7 @@
 """
 Parse the guest agent's answers, which libvirt returns as flat key-value pairs.
 
-The values come from the guest and are untrusted: types are checked, texts and lists are cut at limits.
+The values come from the guest and are untrusted: types are checked, and texts and lists are truncated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def read_filesystems(info: GuestInfo) -> tuple[Filesystem, ...]:
 
 
 def read_interfaces(info: GuestInfo) -> tuple[Interface, ...]:
-    """Return the guest's network interfaces, without loopback."""
+    """Return the guest's network interfaces that have a MAC address, which excludes loopback."""
     found = (
         Interface(
             guest_name=_text(info, f"{key}.name"),

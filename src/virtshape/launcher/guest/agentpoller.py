@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class AgentPoller:
-    """Publishes what the guest agent reports."""
+    """Publishes the operating system and the interfaces that the guest agent reports."""
 
     def __init__(self, domain: Any, reports: ReportPublisher) -> None:
         self._domain = domain
@@ -29,14 +29,14 @@ class AgentPoller:
         self._is_started = False
 
     def start(self) -> None:
-        """Poll now and then periodically."""
+        """Poll immediately, then periodically."""
         self._triggered.set()
         if not self._is_started:
             self._is_started = True
             start_thread(self._run, "polling the guest agent", field="status.guestOSInfo", notes=self._reports)
 
     def query(self, topics: int) -> GuestInfo:
-        """Query the agent; raise libvirtError if it does not answer."""
+        """Return the agent's information about these topics; raise libvirtError if the agent does not answer."""
         info: GuestInfo = self._domain.guestInfo(topics, 0)
         return info
 

@@ -1,5 +1,5 @@
 """
-Propagate SSH keys and passwords into a guest through its agent: on connect, and when a secret changes.
+Propagate SSH keys and passwords into a guest through its agent: when the agent connects, and when a secret changes.
 
 Reports only success or failure, never the credentials.
 """
@@ -33,7 +33,7 @@ class CredentialSync:
         self._is_started = False
 
     def start(self) -> None:
-        """Start syncing; sync everything again after the agent has reconnected."""
+        """Start syncing; if the agent has reconnected, sync everything again."""
         if not self._logins:
             return
         self._agent_connected.set()
@@ -80,7 +80,7 @@ class CredentialSync:
 
 
 def _read(directory: Path) -> dict[str, str]:
-    """Return the files of a secret; names that start with two dots are Kubernetes' links for atomic updates."""
+    """Return the files of a secret, without Kubernetes' links for atomic updates, whose names start with two dots."""
     paths = [path for path in sorted(directory.iterdir()) if not path.name.startswith("..")]
     return {path.name: path.read_text() for path in paths}
 

@@ -1,7 +1,7 @@
 """
 Handle requests that arrive before the guest has started or was found again.
 
-Stop and kill cancel the start; all other requests wait for it.
+Status requests get the report at once, stop and kill cancel the start, and all other requests wait for the start.
 """
 
 import threading
@@ -23,7 +23,7 @@ class EarlyRequestHandler:
         self._preparation = preparation
         self._lock = threading.RLock()
         self.stop: float | None = None
-        """Grace period of a requested stop, for a guest that starts nevertheless; None if none was requested."""
+        """Grace period in seconds of a requested stop, for a guest that starts nevertheless; None without a request."""
         self._next_handler: Callable[[Request], Answer] | None = None
         self._finished = threading.Event()
 
@@ -53,7 +53,7 @@ class EarlyRequestHandler:
         return self._next_handler(request)
 
     def _cancel(self, grace: float) -> bool:
-        """Cancel the start, or request a stop right after it; return False if the guest has started."""
+        """Cancel the start, or request a stop right after it; return False if the start is finished."""
         with self._lock:
             if self._finished.is_set():
                 return False

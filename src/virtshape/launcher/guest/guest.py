@@ -34,7 +34,7 @@ _SUSPENSIONS: Final[dict[int, tuple[Reason, str]]] = {
     libvirt.VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG: ("Watchdog", "paused by the guest's watchdog"),
 }
 PANIC_SECONDS: Final = 0.3
-"""How long after an unrequested pause the panic event that caused it may arrive."""
+"""How long to wait, after a pause that was not requested, for the panic event that may have caused it."""
 _log = logging.getLogger(__name__)
 
 
@@ -56,7 +56,7 @@ class Guest:
         self._pause_requested = plan.paused
 
     def begin(self, *, is_new: bool) -> bool:
-        """Start the domain, or find it running if it is not new; return False if it does not run."""
+        """Start a new domain, or find a running one; return False if the domain does not run."""
         self._register()
         if not (self._create() if is_new else self._attach()):
             return False
@@ -82,7 +82,7 @@ class Guest:
         self._handle_events_until(lambda: self.evidence.stopped)  # libvirt has cleaned up after QEMU by then
 
     def _handle_events_until(self, holds: Callable[[], bool]) -> None:
-        """Handle events until a condition holds, or until none comes for a while once the guest has ended."""
+        """Handle events until a condition holds or, once the guest has ended, until no more events arrive."""
         while not holds():
             try:
                 self._events.get(timeout=DRAIN_SECONDS if self._has_ended() else DIRECTORY_CHECK_SECONDS)()
@@ -120,7 +120,7 @@ class Guest:
             _log.warning("killing the guest failed: %s; QEMU is killed when the instance is deleted", error)
 
     def _kill_if_directory_is_gone(self) -> None:
-        """Kill the guest if its directory was deleted: no later process could find it."""
+        """Kill the guest if its directory was deleted: no later process could find the guest."""
         if not self.layout.launch_request.exists():
             _log.warning("the guest's directory was deleted; killing the guest")
             self.kill("kill")
@@ -176,7 +176,7 @@ class Guest:
     def _find_pid(self) -> int | None:
         try:
             return int(self.layout.get_pid_file(self.plan.name).read_text())
-        except (FileNotFoundError, ValueError):  # it has ended already
+        except (FileNotFoundError, ValueError):  # QEMU has ended already
             return None
 
     def _has_ended(self) -> bool:
@@ -234,7 +234,7 @@ class Guest:
             timer.start()
 
     def _confirm_pause(self) -> None:
-        with contextlib.suppress(libvirt.libvirtError):  # it has ended
+        with contextlib.suppress(libvirt.libvirtError):  # the guest has ended
             state, _ = self.domain.state()
             if (
                 state == libvirt.VIR_DOMAIN_PAUSED
@@ -249,7 +249,7 @@ class Guest:
 
     def _on_device_removed(self, alias: str) -> None:
         _log.info("guest released the device %s", alias)
-        with contextlib.suppress(libvirt.libvirtError):  # it has ended
+        with contextlib.suppress(libvirt.libvirtError):  # the guest has ended
             self.publish_volumes()
 
     def _on_agent(self, state: int, reason: int = 0) -> None:

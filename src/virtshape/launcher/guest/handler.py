@@ -62,7 +62,7 @@ class RequestHandler:
         shutdown: GracefulShutdown,
         chosen: Mapping[PortKey, int] | None = None,
     ) -> None:
-        """`chosen` maps named ports of the guest to the host ports they must use; None allows any."""
+        """`chosen` maps named ports of the guest to the host ports they must use; None allows any host port."""
         self._guest = guest
         self._domain = guest.domain
         self._reports = reports
@@ -76,7 +76,7 @@ class RequestHandler:
         """Open the ports that the instance names and publish their host ports."""
         try:
             self._reports.publish(ports=tuple(self._forwarding.open_named()))
-        except libvirt.libvirtError as error:  # it has ended already
+        except libvirt.libvirtError as error:  # the guest has ended already
             _log.info("ports of the instance are not forwarded: %s", error)
 
     def start_probes(self) -> None:
@@ -103,7 +103,7 @@ class RequestHandler:
             return Answer(error=error.get_error_message() or str(error), report=self._reports.report)
 
     def connect(self, request: Connect) -> socket.socket:
-        """Connect to a port of the guest; raise ConnectionError if that fails."""
+        """Return a socket that is connected to a port of the guest; raise OSError if that fails."""
         if self._reports.report.final:
             raise ConnectionError("the guest has ended")
         try:
@@ -183,7 +183,7 @@ class RequestHandler:
         return self._report()
 
     def _wait(self, act: Callable[[], object], holds: Callable[[Report], bool]) -> Answer:
-        """Act, and answer once the report shows the effect."""
+        """Perform an action, and answer once the report shows its effect."""
         if holds(self._reports.report):
             return self._report()
         act()

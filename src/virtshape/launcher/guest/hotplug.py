@@ -1,7 +1,7 @@
 """
-vCPU and memory hotplug of a running guest.
+vCPU and memory hotplug for a running guest.
 
-Memory is resized with a virtio-mem device, within the maximum that the guest was started with; its sizes are in KiB.
+Memory is resized with a virtio-mem device, up to the maximum that the guest was started with. Sizes are in KiB.
 """
 
 import xml.etree.ElementTree as ET
@@ -17,7 +17,7 @@ _BLOCK: Final = 2048
 
 
 class MemoryRange(Struct, frozen=True):
-    """How much memory a guest can have."""
+    """How much memory a guest can have, in KiB."""
 
     minimum: int
     """Memory at start."""
@@ -36,7 +36,7 @@ def set_vcpus(domain: Any, count: int) -> None:
 
 
 def set_memory(domain: Any, size: int) -> None:
-    """Set the memory of a running domain in bytes; raise HotplugError if it cannot have that much or that little."""
+    """Set the memory size of a running domain, in bytes; raise HotplugError if the size is out of range."""
     memory_range, wanted = find_memory_range(domain.XMLDesc(0)), size // _KIB
     if memory_range is None:
         raise HotplugError("the guest was started with no room for more memory")
@@ -59,7 +59,7 @@ def find_memory_range(xml: str) -> MemoryRange | None:
 
 
 def render_memory_device(memory_range: MemoryRange, memory: int) -> str:
-    """Return the XML of the device for a total memory size."""
+    """Return the XML of the virtio-mem device for a total memory size in KiB."""
     device = ET.Element("memory", {"model": "virtio-mem"})
     target = ET.SubElement(device, "target")
     more = memory - memory_range.minimum

@@ -1,4 +1,4 @@
-"""Read a running domain's XML for the report. Pure."""
+"""Read a running domain's XML for the report, without side effects."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping

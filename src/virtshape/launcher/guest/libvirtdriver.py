@@ -2,7 +2,7 @@
 Libvirt's embedded QEMU driver: configure it, run its event loop on a thread, open a connection.
 
 Libvirt's probe of CPU features takes most of a guest's start time: it queries QEMU for hundreds of features one by one.
-That is needed under KVM and for features that CPUID does not report, such as Hyper-V enlightenments.
+The probe is needed with KVM, and for features that CPUID does not report, such as Hyper-V enlightenments.
 """
 
 import contextlib
@@ -61,9 +61,9 @@ def prepare_environment() -> None:
 
 
 def open_connection(root: Path) -> Any:
-    """Open the driver whose directories are under `root`; only one process may use them at a time."""
+    """Open a connection to the driver with its directories under `root`, which only one process may use at a time."""
     try:
-        import libvirt  # it reads the environment when it is loaded
+        import libvirt  # imported here because it reads the environment when it is loaded
     except ImportError as error:
         message = f"libvirt's Python binding cannot be loaded: {error}; install it with `pip install virtshape[guests]`"
         raise DriverError(message) from error
@@ -99,7 +99,7 @@ def _ignore(context: object, error: object) -> None:
 
 
 class _Features(Struct):
-    """This struct and those that follow are the fields of a launch request that decide about the CPU probe."""
+    """The following structs hold the fields of a launch request that determine whether the CPU probe is needed."""
 
     hyperv: Any = None
     hyperv_passthrough: Any = msgspec.field(name="hypervPassthrough", default=None)

@@ -1,5 +1,5 @@
 """
-Limit the log files of a guest, which grow for as long as the guest writes to its serial console.
+Limit the size of a guest's log files, which grow for as long as the guest writes to its serial console.
 
 QEMU keeps the files open for appending, so they are shortened in place: the end is kept, the rest is discarded.
 """
@@ -47,7 +47,7 @@ def limit_logs_forever(
     seconds: float = CHECK_SECONDS,
     notes: NotePublisher | None = None,
 ) -> None:
-    """Check the logs in a background thread for as long as the process runs."""
+    """Limit the logs in a background thread for as long as the process runs."""
 
     def run() -> None:
         pause = threading.Event()

@@ -2,7 +2,7 @@
 Reap orphaned processes that libvirt starts, such as QEMU, and report their exit codes.
 
 libvirt daemonizes QEMU, so only a child subreaper sees its exit code; libvirt takes an unreaped process for a live one.
-Children that libvirt itself waits for are left to it.
+libvirt reaps the children that it waits for itself.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ UNCLAIMED_SECONDS: Final = 3.0
 
 
 class Ended(NamedTuple):
-    """A child that has ended and was not reaped yet."""
+    """A child process that has ended and has not been reaped yet."""
 
     pid: int
     name: str
@@ -31,7 +31,7 @@ class Ended(NamedTuple):
 
 
 def adopt_orphans(on_exit: Callable[[int, int], None], notes: NotePublisher) -> None:
-    """Become a child subreaper; `on_exit` is called on a thread with the pid and exit code of each orphan."""
+    """Become a child subreaper, and call `on_exit` on a thread with the process ID and exit code of each orphan."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "setting the child subreaper failed")
     start_thread(partial(_collect, on_exit), "collecting exit codes", field="status.phase", notes=notes)
@@ -67,7 +67,7 @@ def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
 
 
 def _is_orphan(ended: Ended) -> bool:
-    """Return True if no one waits for the child: it left this session and is not a fork that libvirt made."""
+    """Return True if libvirt does not wait for the child: it left this session and is not a fork by libvirt."""
     if ended.session == os.getsid(0):
         return False
     return ended.session != ended.pid or ended.name != _get_own_name()

@@ -1,4 +1,4 @@
-"""Decide how a guest ended, from the evidence that its launcher process collected. Pure."""
+"""Decide how a guest ended, from the evidence that its launcher process collected, without side effects."""
 
 import signal
 from typing import Literal
@@ -15,7 +15,7 @@ class ExitEvidence(Struct, kw_only=True):
     """Who requested the orderly shutdown."""
     panicked: bool = False
     ended_by_us: Literal["", "expired", "kill"] = ""
-    """Whether the launcher ended the guest: after the grace period, or immediately."""
+    """How the launcher ended the guest, if it did: after the grace period, or immediately."""
     grace: float = 0.0
     """Grace period in seconds."""
     liveness_failure: str = ""
@@ -63,7 +63,7 @@ def decide_outcome(evidence: ExitEvidence) -> Report:
 
 
 def _decide_process_outcome(evidence: ExitEvidence) -> Report:
-    """Return the report for a QEMU process that ended without a request of the launcher."""
+    """Return the report for a QEMU process that ended although neither the launcher nor the guest requested it."""
     code = evidence.exit_code
     if code is not None and code < 0:
         return Report(state="failed", reason="QemuKilled", message=f"QEMU was killed by {_get_signal_name(-code)}")

@@ -1,4 +1,4 @@
-"""The plan of a guest: everything a launcher process needs to run it, after preparation. Holds no secrets."""
+"""The plan for a guest: everything that a launcher process needs to run the prepared guest, without secrets."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -47,7 +47,7 @@ class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     directory: str
     users: tuple[str, ...] = ()
-    """Users that get the files as authorized keys; if empty, each file is the password of the user in its name."""
+    """Users that get the files as authorized keys; if empty, each file is the password of the user with its name."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     paused: bool = False
     """Start with the CPUs paused."""
     grace: float = float(DEFAULT_GRACE_SECONDS)
-    """Grace period in seconds when this process is terminated."""
+    """Seconds that the guest has for its shutdown if a signal or the liveness probe stops it."""
     checks: Checks = Checks()
     """Readiness and liveness probes."""
     logins: tuple[Login, ...] = ()
@@ -71,6 +71,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     netdevs: Mapping[str, str] = {}
     """QEMU netdev ids of interfaces whose ports can be forwarded, by interface name."""
     port_address: str = LOOPBACK
-    """Host address of named ports."""
+    """Host address on which named ports are opened."""
     forwards: Mapping[str, tuple[Forward, ...]] = {}
-    """Ports that may be forwarded, by interface name; an interface that is absent allows all."""
+    """Ports that may be forwarded, by interface name; all ports of an interface that is not in the mapping."""

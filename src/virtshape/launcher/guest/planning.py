@@ -30,7 +30,7 @@ DEFAULT_ADDRESS: Final = "10.0.2.15"
 
 
 def make_plan(directory: Path) -> Plan | Report:
-    """Prepare everything that the launch request in this directory needs."""
+    """Return the plan for the launch request in this directory, or a report if the guest cannot start."""
     launch_request = decode(Layout(directory).launch_request.read_bytes(), LaunchRequest)
     try:
         sources = prepare_volumes(

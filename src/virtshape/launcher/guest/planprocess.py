@@ -1,5 +1,5 @@
 """
-Prepare a guest in a child process, so that the modules it loads use no memory while the guest runs.
+Prepare a guest in a child process, so that the modules for preparation use no memory while the guest runs.
 
 The result is a plan, or the report of a guest that cannot start.
 """
@@ -31,7 +31,7 @@ class _Result(Struct):
 
 
 class Preparation:
-    """A call of `prepare` in a child process; create it before this process starts threads."""
+    """A call of `prepare` in a child process, which must be forked before this process starts threads."""
 
     def __init__(self, prepare: Prepare, directory: Path) -> None:
         self._reader, writer = os.pipe()
@@ -42,7 +42,7 @@ class Preparation:
         os.close(writer)
 
     def wait(self) -> Plan | Report:
-        """Wait for the result."""
+        """Wait for the result and return it."""
         with os.fdopen(self._reader, "rb") as pipe:
             text = pipe.read()
         with contextlib.suppress(ChildProcessError):

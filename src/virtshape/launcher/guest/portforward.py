@@ -1,8 +1,8 @@
 """
 Port forwarding into guests with user-mode networking, set up through QEMU's monitor while the guest runs.
 
-Ports are on the loopback address of QEMU's network namespace; named ports may be on another address. If the guest has
-its own network namespace, pasta forwards named ports from the host's loopback address.
+Ports are opened on the loopback address of QEMU's network namespace, and named ports possibly on another address. If
+the guest has its own network namespace, pasta forwards named ports from the host's loopback address.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ class PortForwarder:
         self._chosen = chosen
 
     def open_named(self) -> Iterator[OpenPort]:
-        """Open the ports that the instance names, with the same number if it is free; yield the open ones."""
+        """Open a host port for each named port of the instance, with the same number if possible; yield open ports."""
         for interface, forwards in self._forwards.items():
             for forward in forwards:
                 for port in forward.ports:
@@ -61,7 +61,7 @@ class PortForwarder:
                     yield OpenPort(interface=interface, protocol=forward.protocol, port=port, here=here)
 
     def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, named: bool = False) -> int:
-        """Open a host port that forwards to a port of the guest and return its number."""
+        """Open a host port that forwards to a guest port, and return its number; raise ForwardError on failure."""
         interface = self._choose(interface)
         self._require_forwarded(interface, protocol, port)
         key: PortKey = (interface, protocol, port)
@@ -98,7 +98,7 @@ class PortForwarder:
 
 
 def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
-    """Yield the wanted port if it is free, then other free ports; another program may take one meanwhile."""
+    """Yield the wanted port if it is free, then other free ports, because another program may take a port first."""
     is_ours = wanted >= FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
     if is_ours and _find_free_port(protocol, address, wanted) is not None:
         yield wanted

@@ -26,11 +26,11 @@ _FORWARD: Final = "TCP[HOST_FORWARD]"
 
 Address = IPv4Address | IPv6Address
 FindAddress = Callable[[int], tuple[str, int]]
-"""Returns the address of a guest port; raises ConnectionError if it is unreachable."""
+"""Returns host and port for a guest port; raises ConnectionError if there is no way to reach it."""
 ListConnections = Callable[[], str]
 """Returns QEMU's list of user-mode connections; empty if the guest has another network."""
 AgentCommand = Callable[[str, float], str]
-"""Sends a command to the guest agent with a timeout in seconds; raises OSError if it does not answer."""
+"""Sends a command to the guest agent, with a timeout in seconds; returns the response, or raises OSError."""
 
 
 class Tally(Struct):
@@ -111,7 +111,7 @@ class Prober:
         self._run_agent_command = run_agent_command
 
     def check(self, check: Check) -> str:
-        """Return an error message, or an empty string on success."""
+        """Perform a check; return an error message, or an empty string on success."""
         try:
             match check.way:
                 case "tcp":
@@ -201,7 +201,7 @@ class Prober:
 
 
 def choose_address(reported: Iterable[str], forbidden: Collection[Address]) -> str:
-    """Return the first address that a guest agent reported and that may be the guest's; raise ConnectionError."""
+    """Return the first reported address that can belong to the guest; raise ConnectionError if there is none."""
     for text in reported:
         with contextlib.suppress(ValueError):
             address: Address = ip_address(text.partition("%")[0])
@@ -223,7 +223,7 @@ def _build_unverified_context() -> Any:
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Return True if the peer has closed the connection; waits for the socket's timeout."""
+    """Return True if the peer closes the connection within the socket's timeout."""
     try:
         return connection.recv(1, socket.MSG_PEEK) == b""
     except TimeoutError:

@@ -31,7 +31,7 @@ def find_last_message(log: Path) -> str:
 
 
 def format_start_error(error: str) -> str:
-    """Return libvirt's message about a failed start; QEMU's own output without its arguments."""
+    """Return libvirt's message about a failed start; if QEMU exited, return QEMU's output without arguments."""
     if _EXITED.match(error) is None:
         return error.strip()
     lines = _TIMESTAMPS.sub("", _EXITED.sub("", error)).splitlines()

@@ -42,7 +42,7 @@ class ReportPublisher:
             return self._report
 
     def replace_note(self, old: Note | None, new: Note | None) -> None:
-        """Add, change or remove one note."""
+        """Replace a note; add `new` if `old` is None, and remove `old` if `new` is None."""
         with self._changed:
             kept = tuple(note for note in self._report.notes if note != old)
             self.publish(notes=kept if new is None else (*kept, new))
@@ -53,7 +53,7 @@ class ReportPublisher:
             return self._changed.wait_for(lambda: holds(self._report), seconds)
 
     def watch(self, heartbeat: float) -> Iterator[Report | None]:
-        """Yield the report now and after each change, up to the final one; None every `heartbeat` seconds between."""
+        """Yield the report now and after each change until it is final; yield None after `heartbeat` idle seconds."""
         seen = -1
         while True:
             began = time.monotonic()

@@ -1,5 +1,5 @@
 """
-Run a launcher process: prepare, start, serve and watch the guest to its end. `guest.py` starts the domain.
+Run a launcher process: prepare and start the guest, handle requests, and watch the guest until it ends.
 
 The exit status is 0 if the guest succeeded.
 """
@@ -43,12 +43,12 @@ _log = logging.getLogger(__name__)
 
 
 def main(directory: Path) -> NoReturn:
-    """Run the guest of a directory, then exit."""
+    """Run the guest whose launch request is in this directory, then exit."""
     exit_process(run(directory, prepare_guest))
 
 
 def prepare_guest(directory: Path) -> Plan | Report:
-    """Prepare the guest of a directory."""
+    """Prepare the guest whose launch request is in this directory."""
     # Imported in the child process only, to keep this process small.
     from virtshape.launcher.guest.planning import make_plan
 
@@ -77,7 +77,7 @@ def read_guest_name(launch_request: bytes) -> str:
 
 
 def run(directory: Path, prepare: Prepare) -> int:
-    """Run the guest of a directory, or take over from a process that was killed; return the exit status."""
+    """Run the guest with this directory, or take over from a process that was killed; return the exit status."""
     layout = Layout(directory)
     guest = read_guest_name(layout.launch_request.read_bytes())
     logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s %(name)s: {guest}: %(message)s")
@@ -164,7 +164,7 @@ class _Process:
             return None
 
     def _find_plan(self) -> Plan | None:
-        """Wait for the plan, or read that of the previous process; on failure, publish it and return None."""
+        """Wait for the plan, or read that of the previous process; if preparation failed, publish that, return None."""
         if self._preparation is None:
             return msgspec.json.decode(self._layout.plan.read_bytes(), type=Plan)
         outcome = self._preparation.wait()

@@ -1,7 +1,7 @@
 """
-The control socket: one JSON line per request and answer, one thread per connection.
+The control socket of a launcher process: one JSON line per request and answer, one thread per connection.
 
-Serves watch and connect requests itself and passes all others to the handler.
+The server executes watch and connect requests itself and passes all others to the handler.
 """
 
 import contextlib

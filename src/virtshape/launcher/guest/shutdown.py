@@ -27,7 +27,7 @@ class GracefulShutdown:
         self._is_started = False
 
     def request(self, grace: float) -> None:
-        """Stop the guest within a grace period in seconds."""
+        """Shut the guest down, and kill it after `grace` seconds."""
         with self._changed:
             deadline = time.monotonic() + grace
             if deadline >= self._deadline or self._closed:

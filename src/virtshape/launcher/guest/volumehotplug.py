@@ -1,7 +1,7 @@
 """
 Attach disks to a running guest and detach them.
 
-The launch request has the volume, the disk and the mount: the supervisor adds them before it asks for the disk.
+The launch request contains the volume, the disk and the mount: the server adds them before it sends the request.
 """
 
 import xml.etree.ElementTree as ET
@@ -37,7 +37,7 @@ def attach_volume(domain: Any, layout: Layout, name: str) -> None:
 
 
 def detach_volume(domain: Any, name: str) -> None:
-    """Ask the guest to release the disk of a volume; do nothing if it has none or was asked already."""
+    """Ask the guest to release the disk of a volume; do nothing if it has no such disk or was asked already."""
     if all(volume.name != name for volume in inspect_domain(domain.XMLDesc(0), {}).volumes):
         return
     try:
@@ -48,7 +48,7 @@ def detach_volume(domain: Any, name: str) -> None:
 
 
 def design_disk(request: LaunchRequest, directory: str, name: str, used_targets: set[str]) -> Disk:
-    """Return the disk of a volume of the launch request; raise HotplugError if this host cannot provide it."""
+    """Return the disk for a volume in the launch request; raise HotplugError if this host cannot provide it."""
     try:
         sources = prepare_volume(request.vmi, request.mounts, directory, name)
     except VolumeError as error:

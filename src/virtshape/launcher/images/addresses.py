@@ -35,9 +35,9 @@ _SPECIAL_IPV4: Final = tuple(
         "240.0.0.0/4",
     )
 )
-"""IANA special-purpose blocks, multicast and reserved; the lists in `ipaddress` depend on the Python version."""
+"""IANA's special-purpose, multicast and reserved blocks; those in `ipaddress` depend on the Python version."""
 _METADATA_IPV4: Final = IPv4Address("168.63.129.16")
-"""Azure's host agent: a public address that every machine there reaches."""
+"""Public address at which every VM in Azure reaches the services of its host."""
 _PUBLIC_IPV6: Final = IPv6Network("2000::/3")
 _SPECIAL_IPV6: Final = tuple(
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16")
@@ -72,7 +72,7 @@ def require_allowed_host(host: str, port: int, allowed: tuple[str, ...]) -> None
     except socket.gaierror:
         return
     refused = [one for one in found if not is_permitted(_read(str(one[4][0])), allowed)]
-    if refused:  # the proxy chooses the address
+    if refused:  # one is enough, because the proxy chooses the address
         raise _refuse(refused)
 
 

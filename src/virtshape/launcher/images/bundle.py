@@ -146,7 +146,7 @@ def is_bundle(path: Path) -> bool:
 
 
 def read_content(bundle: Bundle, architecture: str) -> ImageContent:
-    """Return digest and layers of the image for an architecture."""
+    """Return the digest and layers of the image for an architecture."""
     if bundle.has(_INDEX) and bundle.has(_LAYOUT):
         return _read_oci(bundle, architecture)
     if bundle.has(_DOCKER_MANIFEST):

@@ -26,9 +26,9 @@ from virtshape.launcher.images.progress import Progress
 KEPT_SECONDS: Final = 3600.0
 """How long an incomplete layer download is kept, so that it can be resumed."""
 RECENT_SECONDS: Final = 600.0
-"""How long an image is kept after each use: its guest or copy may not have been started yet."""
+"""How long an image is kept after its last use: the guest or copy that needs it may not have been started yet."""
 MAX_NAMES: Final = 1000
-"""References whose digests are kept when images are pruned."""
+"""Number of references whose digests are kept when images are pruned."""
 _BLOCK: Final = 4096
 
 
@@ -55,10 +55,10 @@ class NameRecord(Struct, omit_defaults=True):
     name: str
     digest: str
     credentials: str = ""
-    """Hash of the credentials that the image was pulled with; empty if it needs none."""
+    """Hash of the credentials that the image was pulled with; empty if the image needs none."""
 
     def allows(self, user: str, password: str) -> bool:
-        """Return True if these credentials have given access to the image before, or if it needs none."""
+        """Return True if the image was pulled with these credentials, or if it needs none."""
         salt = self.credentials.partition(":")[0]
         return not self.credentials or hash_credentials(user, password, bytes.fromhex(salt)) == self.credentials
 
@@ -98,7 +98,7 @@ class Cache:
         return disk if Path(disk.path).exists() else None
 
     def keep_disk(self, digest: str, path: str, file: Path, form: Literal["raw", "qcow2"], size: int) -> ContainerDisk:
-        """Cache an inspected disk by its path in the image; its description is written last."""
+        """Move an inspected disk into the cache, by its path in the image; its description is written last."""
         note = self._describe(digest, path)
         disk = ContainerDisk(str(note.with_suffix(".disk")), form, size, digest)
         _move(file, Path(disk.path))
@@ -106,14 +106,14 @@ class Cache:
         return disk
 
     def find_files(self, digest: str, paths: Iterable[str]) -> Path | None:
-        """Return the directory with these files of an image, or None."""
+        """Return the directory with exactly these files of an image, or None."""
         with suppress(FileNotFoundError):
             os.utime(self._home(digest))
         home = self._home(digest) / _shorten("\n".join(sorted(paths)))
         return home if home.exists() else None
 
     def keep_files(self, digest: str, found: list[Found], scratch: Path) -> Path:
-        """Cache files in a directory, under their paths in the image."""
+        """Move files into the cache and return their directory, in which they have their paths in the image."""
         tree = scratch / "tree"
         for one in found:
             _move(one.path, tree / one.name.lstrip("/"))
@@ -164,7 +164,7 @@ class Cache:
                 if is_locked:
                     shutil.rmtree(leftover, ignore_errors=True)
         for lock in _list_by_age(self._directory / "locks"):
-            if lock.name not in known:  # a fetch that failed
+            if lock.name not in known:  # left by a fetch that failed
                 with self._lock_for_removal(lock.name):
                     pass
         for note in _list_by_age(self._directory / "names")[:-MAX_NAMES]:
@@ -197,13 +197,13 @@ class Cache:
             os.close(descriptor)
 
     def _try_lock(self, name: str) -> int | None:
-        """Return a descriptor that holds the lock of an image, or None if there is another one."""
+        """Return a descriptor that holds the lock of an image, or None if the lock is taken."""
         path = self._directory / "locks" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with suppress(BlockingIOError, FileNotFoundError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.stat().st_ino == os.fstat(descriptor).st_ino:  # pruning removes lock files
+            if path.stat().st_ino == os.fstat(descriptor).st_ino:  # pruning may have removed the lock file
                 return descriptor
         os.close(descriptor)
         return None

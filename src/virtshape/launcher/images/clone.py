@@ -30,7 +30,7 @@ _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENO
 
 
 def copy_file(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
-    """Copy a file to a temporary name and return the method; do not follow links."""
+    """Copy a file without following links, extend the copy to `size` bytes if it is smaller, and return the method."""
     reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

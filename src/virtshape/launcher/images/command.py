@@ -36,8 +36,8 @@ def run(
     """
     Run a program and return its output, at most one MiB.
 
-    `memory` limits its address space in bytes and, with it, `seconds` limits CPU time too. `beat` is called ten times
-    a second; if it raises, the program is killed. `successes` are the exit codes that mean success.
+    `memory` limits its address space in bytes; if it is set, `seconds` limits the CPU time too. `beat` is called ten
+    times a second; if it raises, the program is killed. `successes` are the exit codes that mean success.
     """
     limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
     environment = {**os.environ, "LC_ALL": "C", **(variables or {})}

@@ -37,7 +37,7 @@ class _Decompressor(Protocol):
 
 
 def unpack(source: Path, form: str, target: Path, limit: int | None, progress: Progress = ignore) -> None:
-    """Decompress a file to a temporary name, at most `limit` bytes; progress counts compressed bytes."""
+    """Decompress a file to a target of at most `limit` bytes; progress counts compressed bytes."""
     total = source.stat().st_size
     with source.open("rb") as packed, SparseFile(target, limit) as unpacked:
         try:
@@ -49,7 +49,7 @@ def unpack(source: Path, form: str, target: Path, limit: int | None, progress: P
 
 
 def open_stream(packed: BinaryIO, form: str) -> Iterator[bytes]:
-    """Yield the decompressed content in chunks of at most 1 MiB; raise RefusedImageError for other formats."""
+    """Return an iterator over decompressed chunks of at most 1 MiB; raise RefusedImageError for other formats."""
     if form == "gz":
         return _read_gzip(packed)
     if form == "xz":

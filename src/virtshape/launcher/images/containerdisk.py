@@ -157,7 +157,7 @@ class ContainerImages:
     def _open(
         self, image: str, access: Access, architecture: str, limit: int | None, progress: Progress
     ) -> Iterator[_OpenImage]:
-        """Open an image with disks of at most `limit` bytes; add its name to refusals."""
+        """Open an image whose disks have at most `limit` bytes; add the image's name to refusals."""
         reference = parse_reference(image)
         local = self._files.get(reference)
         try:
@@ -176,7 +176,7 @@ class ContainerImages:
             raise RefusedImageError(f"{image}: {error}") from error
 
     def _fetch_layer(self, registry: Registry, limit: int | None, layer: Layer, progress: Progress) -> BinaryIO:
-        """Download a layer and return its unlinked file; an incomplete download is kept to be resumed."""
+        """Download a layer, unlink it and return the open file; an incomplete download is kept to be resumed."""
         target = self._cache.locate_layer(layer.digest)
         registry.fetch_layer(layer, target, find_layer_limit(limit), progress)
         file = target.open("rb")

@@ -20,7 +20,7 @@ def design_serials(context: DesignContext) -> tuple[Serial, ...]:
 
 
 def design_channels(context: DesignContext) -> tuple[Channel, ...]:
-    """Return the guest agent's channel, and the one for downward metrics if requested."""
+    """Return the channel for the guest agent and, if requested, the one for downward metrics."""
     channels = [Channel(AGENT_CHANNEL, context.locate("agent.sock"))]
     if context.devices.downward_metrics is not None:
         if not context.host.downward_metrics:
@@ -30,7 +30,7 @@ def design_channels(context: DesignContext) -> tuple[Channel, ...]:
 
 
 def design_redirections(context: DesignContext) -> tuple[Redirection, ...]:
-    """Return the USB redirection ports."""
+    """Return the USB redirection ports, if client passthrough is requested."""
     if context.devices.client_passthrough is None:
         return ()
     if not context.host.usb_redirection:

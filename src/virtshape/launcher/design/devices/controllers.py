@@ -1,8 +1,8 @@
 """
 Design the controllers for disks, serial consoles and USB devices, and PCI Express root ports.
 
-There is one root port per device that needs one, and spare ones for hotplug. Without spare ports, libvirt adds as many
-as the devices need.
+There is one root port per device that needs one, and spare ones for hotplug. If hotplug is disabled, libvirt adds only
+as many ports as the devices need.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _EXPRESS: Final = ("virtio", "virtio-non-transitional", "e1000e", "igb", "pcnet"
 
 
 def design_controllers(context: DesignContext, devices: Devices, threads: Threads) -> tuple[Controller, ...]:
-    """Return the controllers for these devices; SCSI also for hotplugged disks."""
+    """Return the controllers for these devices and, unless hotplug is disabled, a SCSI controller."""
     controllers = [Controller(kind="usb", model="qemu-xhci" if _needs_usb(context, devices) else "none")]
     if not context.devices.disable_hotplug or any(disk.bus == "scsi" for disk in devices.disks):
         controllers.append(_design_scsi(context, threads))
@@ -69,7 +69,7 @@ def design_ports(context: DesignContext, devices: Devices) -> tuple[Controller, 
 
 
 def _count_used(devices: Devices) -> int:
-    """Count PCI Express devices without an address; conventional ones share a bridge that libvirt adds."""
+    """Count PCI Express devices without an address; conventional PCI devices share a bridge that libvirt adds."""
     others = len(devices.filesystems)
     others += sum(controller.model == "qemu-xhci" for controller in devices.controllers)
     others += sum(not isinstance(device, UsbHostDevice) for device in devices.host_devices)

@@ -33,7 +33,7 @@ _Tagged = Disk | Interface | GPU | HostDevice
 
 
 class DeviceDesign(Struct, frozen=True, kw_only=True):
-    """The devices of a domain, and what they need from the rest of it."""
+    """The devices of a domain, and what they require from the rest of the domain."""
 
     devices: Devices
     io_threads: int = 0
@@ -83,7 +83,7 @@ def design_devices(
 
 
 def refuse_tags(context: DesignContext) -> None:
-    """Refuse tags if there is a config drive; otherwise they have no effect."""
+    """Refuse device tags if there is a config drive; without one, tags have no effect."""
     if all(volume.cloud_init_config_drive is None for volume in context.spec.volumes or ()):
         return
     devices = context.devices

@@ -29,7 +29,7 @@ class GuestDisk(NamedTuple):
 
 
 def get_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
-    """Return the device type of a disk, and its bus or the default one."""
+    """Return how the guest sees a disk; the default bus depends on the device type and the architecture."""
     if disk.cdrom is not None:
         bus = disk.cdrom.bus or ("sata" if architecture == "amd64" else "scsi")
         return GuestDisk("cdrom", bus, disk.cdrom.readonly is not False, disk.cdrom)
@@ -41,7 +41,7 @@ def get_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
 
 
 def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
-    """Return all disks in the order of the spec, those of hotpluggable volumes last: the guest boots from others."""
+    """Return the disks in the order of the spec, hotpluggable ones last: the guest boots from other disks."""
     counts: dict[str, int] = {}
     drives = []
     later = {volume.name for volume in context.spec.volumes or () if is_hotpluggable(volume)}
@@ -54,7 +54,7 @@ def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
 
 
 def design_hotplugged_disk(context: DesignContext, name: str, used_targets: Collection[str]) -> Disk:
-    """Return the disk of a volume to attach to a running guest; `used_targets` are the device names it has."""
+    """Return the disk to attach to a running guest for a volume; `used_targets` are the device names in use."""
     disks = context.devices.disks or ()
     index, disk = next((index, disk) for index, disk in enumerate(disks) if disk.name == name)
     at = f"{DEVICES}.disks[{index}]"
@@ -102,7 +102,7 @@ def _design_disk(
 
 def name_target(prefix: str, unit: int) -> str:
     """
-    Return the device name of a disk by its index, as in Linux.
+    Return the device name of the disk with this index, as Linux names disks.
 
     >>> [name_target("vd", unit) for unit in (0, 25, 26, 702)]
     ['vda', 'vdz', 'vdaa', 'vdaaa']
@@ -130,7 +130,7 @@ def _find_source(context: DesignContext, disk: api.Disk, guest_disk: GuestDisk, 
 
 
 def _explain_missing_image(context: DesignContext, volume: Volume) -> tuple[str, str]:
-    """Return the member of a volume that has no image, and why."""
+    """Return the unsupported member of a volume, if any, and the reason why the volume has no image."""
     if volume.downward_metrics is not None and not context.host.downward_metrics:
         return ".downwardMetrics", "downward metrics are not supported on this host"
     if volume.memory_dump is not None:
@@ -141,7 +141,7 @@ def _explain_missing_image(context: DesignContext, volume: Volume) -> tuple[str,
 
 
 def _choose_cache(context: DesignContext, disk: api.Disk, source: Source | None, at: str) -> str | None:
-    """Return the requested cache mode; by default none with direct I/O, and writethrough otherwise."""
+    """Return the requested cache mode; the default is `none` with direct I/O and `writethrough` without."""
     if source is None:
         return disk.cache or None
     wanted = disk.cache or ("none" if disk.shareable else None)
@@ -201,7 +201,7 @@ def _refuse_unsupported(
 
 
 def design_block_sizes(context: DesignContext, disk: api.Disk, source: Source | None, at: str) -> BlockSizes | None:
-    """Return the custom block sizes, or those of the storage; None if not requested."""
+    """Return the custom block sizes or those of the storage, as requested; None if neither is requested."""
     asked = disk.block_size
     if asked is None:
         return None

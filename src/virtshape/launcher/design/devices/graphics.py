@@ -17,7 +17,7 @@ def design_graphics(context: DesignContext) -> Graphics | None:
 
 
 def design_video(context: DesignContext) -> Video | None:
-    """Return the requested graphics card, or the default one for the firmware."""
+    """Return the requested graphics card, or the default one for the architecture and firmware."""
     if not context.has_screen:
         return None
     asked = context.devices.video.type if context.devices.video else None

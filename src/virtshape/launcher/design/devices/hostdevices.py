@@ -30,7 +30,7 @@ class Offers:
 
 
 def design_host_devices(context: DesignContext) -> tuple[HostDevice, ...]:
-    """Assign host devices to the requests of the instance."""
+    """Return the host devices that are assigned to the instance's requests."""
     offers = Offers(context)
     devices: list[HostDevice] = []
     for index, wanted in enumerate(context.devices.host_devices or ()):
@@ -82,7 +82,7 @@ def _show(device: MediatedHostDevice, gpu: GPU, *, default: bool) -> MediatedHos
 
 
 def _design_functions(context: DesignContext, offers: Offers) -> list[HostDevice]:
-    """Assign SR-IOV virtual functions, offered under the name of their network."""
+    """Assign SR-IOV virtual functions, which the host offers under the names of their networks."""
     networks = {network.name: network for network in context.spec.networks or ()}
     devices: list[HostDevice] = []
     for index, interface in enumerate(context.devices.interfaces or ()):

@@ -22,7 +22,7 @@ _DHCP_FIELDS: Final = {
 
 
 def design_interfaces(context: DesignContext) -> tuple[Interface, ...]:
-    """Return all interfaces except SR-IOV ones, which are host devices."""
+    """Return all interfaces that are not absent, except SR-IOV interfaces, which are host devices."""
     designed = []
     for index, interface in enumerate(context.devices.interfaces or ()):
         at = f"{DEVICES}.interfaces[{index}]"
@@ -66,7 +66,7 @@ def _design_interface(context: DesignContext, interface: api.Interface, connecti
 
 
 def _restrict(context: DesignContext, at: str) -> bool:
-    """Return True if outgoing traffic must be blocked, and report it."""
+    """Return True and add a note if outgoing traffic must be blocked."""
     if context.host.isolation != "restricted":
         return False
     text = "outgoing traffic is blocked, because the guest cannot have a network namespace on this host"

@@ -80,7 +80,7 @@ def _connect_to(
 
 
 def find_bridge(context: DesignContext, network: Network) -> str | None:
-    """Return the host bridge of a network, if guests may use it."""
+    """Return the host bridge for a network, or None if there is none or guests cannot have tap devices."""
     if not context.host.tap:
         return None
     return context.host.bridges.get(network.multus.network_name if network.multus is not None else "pod")

@@ -11,7 +11,7 @@ _PVPANIC_LIBVIRT: Final = 9_001_000
 
 
 def design_tpm(context: DesignContext) -> Tpm | None:
-    """Return the TPM; a persistent one has the CRB interface."""
+    """Return the TPM, if requested; a persistent one has the CRB interface."""
     tpm = context.devices.tpm
     if tpm is None or tpm.enabled is False:
         return None
@@ -56,7 +56,7 @@ def design_panics(context: DesignContext) -> tuple[Panic, ...]:
 
 
 def design_balloon(context: DesignContext) -> Balloon:
-    """Return the balloon; it reports free pages unless memory is reserved anyway."""
+    """Return the memory balloon; it reports free pages unless the guest's memory is reserved."""
     if context.devices.autoattach_mem_balloon is False:
         return Balloon(model="none")
     cpu, memory = context.spec.domain.cpu, context.spec.domain.memory

@@ -28,7 +28,7 @@ class Source(Struct, frozen=True, kw_only=True):
     preallocated: bool = False
     """Whether all blocks are allocated."""
     logical_block_size: int = 512
-    """Bytes; reported to the guest with `matchVolume`, like the next two."""
+    """Bytes. With `matchVolume`, the guest sees this value and the next two."""
     physical_block_size: int = 512
     discard_granularity: int | None = None
 

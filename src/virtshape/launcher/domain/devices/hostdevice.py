@@ -31,9 +31,9 @@ class MediatedHostDevice(Struct, frozen=True, kw_only=True):
     name: str
     uuid: str
     display: bool = False
-    """Whether it is the guest's display."""
+    """Whether the device is the guest's display."""
     ramfb: bool = False
-    """Whether it also shows the boot, before the guest loads its driver."""
+    """Whether the device also shows the guest's boot, before the guest loads the driver."""
 
 
 class UsbHostDevice(Struct, frozen=True, kw_only=True):

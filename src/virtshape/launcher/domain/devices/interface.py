@@ -39,7 +39,7 @@ class Interface(Struct, frozen=True, kw_only=True):
     device: str | None = None
     """Tap device on the host."""
     bridge: str | None = None
-    """Bridge on the host that the tap device is attached to. Not part of the XML: it is attached before the start."""
+    """Host bridge for the tap device. Not part of the XML: the device is attached before the guest starts."""
     subnets: tuple[Subnet, ...] = ()
     guest_address: str | None = None
     """IPv4 address that user-mode networking assigns to the guest."""
@@ -54,14 +54,14 @@ class Interface(Struct, frozen=True, kw_only=True):
     iommu: bool = False
     boot_order: int | None = None
     option_rom: bool = True
-    """Whether it has an option ROM for network boot, which is the default."""
+    """Whether the interface has an option ROM for network boot."""
     address: PciAddress | None = None
     acpi_index: int | None = None
     link_up: bool = True
 
     @property
     def netdev(self) -> str:
-        """The name of its backend in QEMU's monitor."""
+        """The name of the interface's backend in QEMU's monitor."""
         return f"hostua-{self.name}"
 
 

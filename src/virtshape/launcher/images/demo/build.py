@@ -34,9 +34,9 @@ _KERNELS: Final = {
 }
 """Metapackages of the current kernel, in Debian and in Ubuntu."""
 _KERNEL_PARTS: Final = ("linux-binary-", "linux-base-", "linux-modules-", "linux-modules-extra-")
-"""Prefixes, before the kernel version, of packages with parts of a kernel: in Ubuntu and since Debian 14."""
+"""Packages with parts of a kernel in Ubuntu and since Debian 14; the kernel version follows the prefix."""
 _KERNEL_FILES: Final = ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz")
-"""The kernel image: until Debian 13 and in Ubuntu, and since Debian 14."""
+"""Paths of the kernel image: the first until Debian 13 and in Ubuntu, the second since Debian 14."""
 _TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
 _FILES: Final = {
     "bin/busybox",
@@ -110,7 +110,7 @@ def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
 
 
 def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
-    """Download the packages and unpack the required files."""
+    """Download the packages, unpack the required files and return their root directory."""
     packages = Packages(scratch)
     try:
         files = _fetch(packages, flavour, progress)

@@ -1,7 +1,7 @@
 """
 Render cpio archives in the "newc" format, which the kernel unpacks as its initramfs.
 
-Pure and reproducible: all entries belong to root and have no timestamp.
+Archives are reproducible: all entries belong to root and have no timestamp.
 """
 
 import stat

@@ -46,7 +46,7 @@ class Loaders(NamedTuple):
 
 
 def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, scratch: Path) -> None:
-    """Write a bootable disk image to a temporary name."""
+    """Write a bootable disk image; `scratch` is a temporary directory."""
     contents = {
         "vmlinuz": kernel.read_bytes(),
         "initrd": initramfs,
@@ -71,7 +71,7 @@ def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, sc
 
 
 def _render_mbr(code: bytes, size: int) -> bytes:
-    """Return an MBR with one active EFI system partition; BIOS boot code ignores the type."""
+    """Return an MBR with one active EFI system partition; BIOS boot code ignores the partition type."""
     beyond_cylinders = b"\xfe\xff\xff"
     entry = b"\x80" + beyond_cylinders + b"\xef" + beyond_cylinders
     entry += struct.pack("<II", _START // _SECTOR, (size - _START) // _SECTOR)
