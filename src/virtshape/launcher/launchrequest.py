@@ -20,7 +20,7 @@ class LaunchRequest(Struct, frozen=True, kw_only=True):
     """Path of the content of each volume, by volume name."""
     host: Host = Host()
     host_disk_roots: tuple[str, ...] = ()
-    """Directories in which host disks that are not in `mounts` may be."""
+    """Directories that may contain host disks which are not in `mounts`."""
     assigned_cpus: tuple[int, ...] = ()
     """Dedicated CPUs of the guest; empty if it has none."""
     state_directory: str | None = None

@@ -1,4 +1,4 @@
-"""Names of a guest's files and paths in its directory. Creates and reads nothing."""
+"""Names and paths of the files in a guest's directory. Nothing is created or read here."""
 
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,7 @@ from msgspec import Struct
 MAX_SOCKET_PATH_LENGTH: Final = 107
 """Maximum length of a socket path."""
 DISK_IMAGE: Final = "disk.img"
-"""The disk image in a volume that is a directory."""
+"""Name of the disk image in a volume that is a directory."""
 SERIAL_SOCKET: Final = "serial0.sock"
 VNC_SOCKET: Final = "vnc.sock"
 SERIAL_LOG: Final = "serial0.log"

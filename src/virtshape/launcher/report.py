@@ -46,7 +46,7 @@ class Interface(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A network interface of the guest."""
 
     name: str = ""
-    """Name in the instance's spec; empty if only the guest knows it."""
+    """Name in the instance's spec; empty if only the guest knows the interface."""
     guest_name: str = ""
     """Name in the guest, if its agent reports it."""
     mac: str = ""
@@ -54,7 +54,7 @@ class Interface(Struct, frozen=True, kw_only=True, omit_defaults=True):
     queues: int = 1
     link_up: bool = True
     from_agent: bool = False
-    """Whether the guest agent reported it."""
+    """Whether the guest agent reported the interface."""
 
 
 class Volume(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,10 +68,10 @@ class Volume(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OpenPort(Struct, frozen=True, kw_only=True):
-    """A port of the host's loopback address that is forwarded to the guest."""
+    """A host port that is forwarded to the guest."""
 
     interface: str
-    """Name in the instance's spec."""
+    """Name of the interface in the instance's spec."""
     protocol: Literal["tcp", "udp"]
     port: int
     """Port of the guest."""
@@ -114,7 +114,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unready: str = ""
     """Why the running guest is not ready, if it has a readiness check."""
     logins: str | None = None
-    """Why keys and passwords could not be installed; empty if they are, None if not tried yet."""
+    """Why keys and passwords could not be set; empty if all were set, None before the first attempt."""
     os: GuestOs | None = None
     machine: str = ""
     """The guest's machine type."""

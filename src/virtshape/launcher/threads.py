@@ -1,8 +1,8 @@
 """
 Background threads of a launcher process.
 
-A thread that raises is logged, once with its traceback, and restarted with back-off. A note in the guest's report says
-what does not work meanwhile.
+If a thread's function raises, the failure is logged, the first time with a traceback, and the function is restarted
+with back-off. A note in the guest's report says what does not work meanwhile.
 """
 
 import logging
@@ -22,14 +22,14 @@ class NotePublisher(Protocol):
     """Publishes notes in the guest's report."""
 
     def replace_note(self, old: Note | None, new: Note | None) -> None:
-        """Add, change or remove one note."""
+        """Replace a note; add `new` if `old` is None, and remove `old` if `new` is None."""
 
 
 def start_thread(
     run: Callable[[], None], name: str, *, field: str = "", notes: NotePublisher | None = None
 ) -> threading.Thread:
     """
-    Run a function on a daemon thread until it returns, again if it raises.
+    Run a function on a daemon thread; if it raises, run it again until it returns.
 
     `name` says what the thread does, in logs and notes; `field` is the field of the instance that a failure affects.
     """
@@ -59,7 +59,7 @@ class _Worker:
         self._note_recovery()
 
     def _run_once(self) -> Exception | None:
-        """Run the function; return its exception, None if it has returned."""
+        """Run the function; return its exception, or None if it returns."""
         recovery = threading.Timer(BACKOFF.healthy, self._note_recovery)
         recovery.daemon = True
         if self._failures:

@@ -53,7 +53,7 @@ class DatagramStream(asyncio.DatagramProtocol):
 
 
 async def wrap_datagrams(connected: socket.socket) -> DatagramStream:
-    """Make a stream of a connected UDP socket."""
+    """Make a stream from a connected UDP socket."""
     loop = asyncio.get_running_loop()
     _, stream = await loop.create_datagram_endpoint(DatagramStream, sock=connected)
     return stream

@@ -28,16 +28,16 @@ class Duplex(Protocol):
     """A two-way stream; one reader and one writer at a time."""
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" at the end; raise StreamClosed or OSError if the stream did not end normally."""
+        """Return the next bytes, or b"" at the end; raise StreamClosed or OSError if the end was not normal."""
 
     async def write(self, data: bytes) -> None:
-        """Send bytes and wait while the other side is slow; raise StreamClosed or OSError if it is closed."""
+        """Send bytes and wait while the other side is slow; raise StreamClosed or OSError if the stream is closed."""
 
     async def close(self) -> None:
         """
         Close the stream after sending buffered data, with a time limit.
 
-        Ends a pending read, never raises, and may be called again.
+        This ends a pending read, never raises, and may be called again.
         """
 
 
@@ -49,7 +49,7 @@ class SocketStream:
         self._writer = writer
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" at the end."""
+        """Return the next bytes, or b"" at the end."""
         return await self._reader.read(MAX_AT_ONCE)
 
     async def write(self, data: bytes) -> None:
@@ -73,5 +73,5 @@ async def open_unix(path: str) -> SocketStream:
 
 
 async def wrap_socket(connected: socket.socket) -> SocketStream:
-    """Make a stream of a connected socket."""
+    """Make a stream from a connected socket."""
     return SocketStream(*await asyncio.open_connection(sock=connected))

@@ -1,4 +1,4 @@
-"""WebSocket handshake headers: keys, versions, subprotocols. No sockets."""
+"""WebSocket handshake headers: keys, versions and subprotocols."""
 
 import binascii
 import secrets
@@ -51,7 +51,7 @@ def split_list(text: str) -> list[str]:
 
 
 def find_bearer(offers: Iterable[str]) -> str | None:
-    """Return the bearer token among the offered subprotocols, or None if it is invalid or the only offer."""
+    """Return the bearer token among the offered subprotocols, or None; it must be valid and not the only offer."""
     offers = list(offers)
     tokens = [offer.removeprefix(BEARER) for offer in offers if offer.startswith(BEARER)]
     if len(tokens) != 1 or len(offers) < 2:

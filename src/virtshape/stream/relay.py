@@ -1,7 +1,7 @@
 """
 Relay bytes between two streams in both directions until either ends.
 
-Applies back-pressure in both directions; opens and closes neither stream.
+Back-pressure applies in both directions. The caller opens and closes the streams.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ from virtshape.stream.duplex import ABNORMAL_CLOSURE, FAILED, NORMAL, StreamClos
 MAX_FRAME_BYTES: Final = 4 * 1024 * 1024
 MAX_UNREAD: Final = 256 * 1024
 MAX_OWED_BYTES: Final = 64 * 1024
-"""Limit of buffered pong bytes for a client that sends pings but does not read."""
+"""Maximum number of buffered bytes in replies to a client that sends pings but does not read."""
 MAX_REASON_LENGTH: Final = 123
 CLOSING_SECONDS: Final = 5.0
 
@@ -34,7 +34,7 @@ class WebSocket:
     """
     A stream of messages; `side` is client or server.
 
-    With `join_fragments` each read returns one message; otherwise a fragment of one, as soon as it arrives.
+    With `join_fragments`, each read returns one message; otherwise it returns a fragment as soon as that arrives.
     """
 
     def __init__(self, transport: asyncio.Transport, side: Side, *, join_fragments: bool = False) -> None:
@@ -57,7 +57,7 @@ class WebSocket:
         self._heard_at = self._loop.time()
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" after a normal close; raise StreamClosed if the connection ended otherwise."""
+        """Return the next bytes, or b"" after a normal close; raise StreamClosed if the connection ended otherwise."""
         while not self._unread:
             if self._ended.is_set():
                 return self._end_reading()
@@ -95,7 +95,7 @@ class WebSocket:
         return self._loop.time() - self._heard_at
 
     async def close(self, code: int = NORMAL, reason: str = "", seconds: float = CLOSING_SECONDS) -> None:
-        """Send a close frame, wait this many seconds for the reply, and close the transport."""
+        """Send a close frame, wait at most this many seconds for the reply, and close the transport."""
         self._is_discarding = True
         self._unread.clear()
         self._unread_size = 0
@@ -116,7 +116,7 @@ class WebSocket:
         self._transport.abort()
 
     async def wait_ended(self) -> None:
-        """Wait until the other side has closed the connection."""
+        """Wait until the other side has closed the connection, or the connection is lost."""
         await self._ended.wait()
 
     def receive(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""How failures of background work are described, recognized and retried. For tasks and for threads, without asyncio."""
+"""Describe and identify failures of background tasks and threads, and compute the delay before a restart."""
 
 import random
 import traceback
@@ -23,7 +23,7 @@ class Backoff(Struct, frozen=True):
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an exception in one line: its type and message; a group of one counts as its only member."""
+    """Return the type and message of an exception in one line; a group with one member counts as that member."""
     error = _unwrap(error)
     message = " ".join(str(error).split())
     name = type(error).__name__

@@ -54,7 +54,7 @@ class SupervisedTask:
         await asyncio.gather(self.task, return_exceptions=True)
 
     def inherit(self, earlier: "SupervisedTask") -> None:
-        """Count as failing like an earlier task of this name, until this one has recovered."""
+        """Take over the failure of an earlier task with this name, until this task has recovered."""
         self.failure, self.failures = earlier.failure, earlier.failures
         self._start_recovery()
 
@@ -72,7 +72,7 @@ class SupervisedTask:
             self._supervisor.remove(self)
 
     async def _run_once(self) -> Exception | None:
-        """Run the task; return its exception, None if it has finished."""
+        """Run the task; return its exception, or None if it has finished."""
         try:
             await self._run()
         except asyncio.CancelledError:
@@ -142,7 +142,7 @@ class Supervisor:
         self._observers: list[Observer] = []
 
     def start(self, kind: TaskKind, run: Run, *, item: str = "", finishes: bool = False) -> SupervisedTask:
-        """Start a task; the caller stops it. `finishes` if it may return, otherwise it runs until it is stopped."""
+        """Start a task, which the caller must stop; the task may return only if `finishes` is True."""
         self._kinds.setdefault(kind.name, kind)
         task = SupervisedTask(self, kind, item, run, finishes=finishes)
         for earlier in [one for one in self._tasks if one.name == task.name and one.task.done()]:
@@ -155,7 +155,7 @@ class Supervisor:
     async def running(
         self, kind: TaskKind, run: Run, *, item: str = "", finishes: bool = False
     ) -> AsyncIterator[SupervisedTask]:
-        """Run a task while the block lasts."""
+        """Run a task for the duration of the `async with` block."""
         task = self.start(kind, run, item=item, finishes=finishes)
         try:
             yield task
@@ -163,7 +163,7 @@ class Supervisor:
             await task.stop()
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Call a function when a task fails or recovers; return a function that ends this."""
+        """Call an observer when a task fails or recovers; return a function that removes the observer."""
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
 
@@ -176,7 +176,7 @@ class Supervisor:
         return "; ".join(f"{task.item}: {task.failure}" if task.item else task.failure for task in failing)
 
     def remember(self, kind: TaskKind, error: Exception) -> bool:
-        """Remember that a failure was logged; return whether it differs from those since the kind was last healthy."""
+        """Remember a failure; return True if it has not occurred since all tasks of the kind were last healthy."""
         logged = self._logged.setdefault(kind.name, set())
         signature = identify_error(error)
         is_new = signature not in logged
@@ -194,7 +194,7 @@ class Supervisor:
                 _log.exception("reporting the state of background task %s failed", task.name)
 
     def remove(self, task: SupervisedTask) -> None:
-        """Forget a task that has ended; later if it was stopped while failing, because its owner may start it again."""
+        """Forget a task that has ended; if it may finish but is failing, wait, because its owner may start it again."""
         if task.failure and task.finishes:
             asyncio.get_running_loop().call_later(self.backoff.longest, self._forget, task)
         else:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class TaskKind(Struct, frozen=True):
-    """A kind of background task; there may be several tasks of a kind, one per item (an object kind, a guest ...)."""
+    """A kind of background task; there may be several tasks of a kind, for example one per guest."""
 
     name: str
     about: str

@@ -1,7 +1,7 @@
 """
 Detect image formats and references to other files from the first and last bytes of a file.
 
-Pure. Runs before any program opens an image, so that a malicious image cannot make a program open other files.
+This is done before any program opens an image, so that a malicious image cannot make a program open other files.
 """
 
 import struct
@@ -61,7 +61,7 @@ def detect_format(head: bytes, tail: bytes = b"") -> str:
 
 
 def parse_qcow2(head: bytes) -> Qcow2 | None:
-    """Parse the header of a qcow2 image; return None if it is truncated or of an unknown version."""
+    """Parse the header of a qcow2 image; return None if it is truncated or has an unknown version."""
     if len(head) < _QCOW2.size:
         return None
     version, backing_at, backing_length, _, size, crypt, incompatible, _, _, _, length = _QCOW2.unpack_from(head)
@@ -93,7 +93,7 @@ def _list_extensions(head: bytes, start: int) -> set[int]:
 
 
 def find_external_reference(form: str, head: bytes) -> str | None:
-    """Return why an image cannot be used, such as a backing file or encryption; None if it can."""
+    """Return the reason why an image cannot be used, such as a backing file or encryption; None if it can be used."""
     if form == "qcow2":
         return _find_qcow2_reference(parse_qcow2(head))
     if form == "vmdk":

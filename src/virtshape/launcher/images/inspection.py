@@ -1,7 +1,7 @@
 """
-Inspect untrusted images. Changes nothing.
+Inspect untrusted images without changing them.
 
-Checks the header first, then runs qemu-img with exactly the detected driver on the file driver, without network access
+The header is checked first. Then qemu-img reads the image, with exactly the detected format, only from the local file,
 and with limits on time and memory.
 """
 

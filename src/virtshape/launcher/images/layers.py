@@ -1,7 +1,7 @@
 """
 Extract files from the layers of a container image.
 
-Writes only the requested regular files, under generated names; links, devices and paths in the image are never
+Only the requested regular files are written, under generated names; links, devices and paths in the image are never
 followed. Files are returned only after all layers have been read and their digests verified.
 """
 
@@ -25,7 +25,7 @@ MAX_ENTRIES: Final = 1_000_000
 MAX_FILES: Final = 1000
 """Maximum number of files extracted from one image."""
 MAX_HIDDEN_BYTES: Final = 16 << 20
-"""Maximum size of the names that layers of an image hide in lower layers, in memory."""
+"""Maximum memory for the names of files that the layers of an image hide in lower layers."""
 _NAME_OVERHEAD: Final = 128
 """Bytes that a set needs for a name, in addition to its length."""
 MAX_OTHER_BYTES: Final = 1 << 30
@@ -70,7 +70,7 @@ def extract(
 
 
 def find_layer_limit(limit: int | None) -> int | None:
-    """Return the maximum size of a layer of an image whose files have at most `limit` bytes."""
+    """Return the maximum size of a layer in an image whose files have at most `limit` bytes."""
     return 2 * limit + MAX_OTHER_BYTES if limit is not None else None
 
 

@@ -1,7 +1,7 @@
 """
 Parse OCI and Docker manifests of container images.
 
-Pure. Callers verify the digests of the blobs they read.
+Callers verify the digests of the blobs that they read.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from virtshape.launcher.images.reference import DIGEST
 
 MAX_MANIFEST_BYTES: Final = 4 << 20
 MAX_LAYERS: Final = 500
-"""Maximum number of layers of a container image; container runtimes allow 127."""
+"""Maximum number of layers in a container image; container runtimes allow 127."""
 INDEXES: Final = (
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
@@ -73,7 +73,7 @@ def parse_manifest(content: bytes) -> Manifest:
 
 
 def choose_image(index: Manifest, architecture: str) -> Descriptor:
-    """Return the image for an architecture from an index; otherwise the only one without a platform."""
+    """Return the image for an architecture from an index, or else the only image without an architecture."""
     offered = index.manifests or []
     for descriptor in offered:
         if descriptor.platform is not None and descriptor.platform.architecture == architecture:

@@ -1,5 +1,5 @@
 """
-Progress callbacks of long operations, and cancellation through them.
+Progress callbacks for long operations, which can also cancel the operations.
 
 Functions that take a `Progress` call it a few times a second, in their own thread. An exception from the callback
 cancels the operation: temporary files are removed, and the target is not created.

@@ -1,5 +1,5 @@
 """
-Create qcow2 images, and convert and resize images.
+Create qcow2 images, and convert images to other formats.
 
 New qcow2 images are created atomically, and rendered here: running qemu-img would delay the start of guests. Sources
 must have been inspected: they are opened with the given format.
@@ -61,7 +61,7 @@ def make_blank(target: Path, size: int) -> None:
 
 
 def make_overlay(target: Path, base: Path, base_format: str, size: int) -> None:
-    """Create an overlay over a base image, which is opened read-only."""
+    """Create an overlay of this virtual size over a base image, which QEMU opens read-only."""
     write_atomically(target, render_qcow2(size, str(base.absolute()), base_format), durable=False)
 
 

@@ -1,7 +1,7 @@
 """
 Parse container image references such as `registry.example/team/disk:tag` and `docker://disk@sha256:...`.
 
-Pure. The prefix `docker://` is optional.
+The prefix `docker://` is optional.
 """
 
 import re
@@ -68,7 +68,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def _split_registry(name: str) -> tuple[str, str]:
-    """Return registry and repository; the first part is a host if it has a dot or a port, or is localhost."""
+    """Return the registry and the repository; the first part is a host if it has a dot or a port, or is localhost."""
     first, slash, rest = name.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         return first, rest

@@ -1,5 +1,5 @@
 """
-Client of container registries (OCI distribution protocol): manifests by tag or digest, blobs by digest.
+Client for container registries (OCI distribution protocol): manifests by tag or digest, blobs by digest.
 
 Verifies the digest of everything that is requested by digest. Uses plain HTTP for loopback addresses and for registries
 that are configured so.
@@ -40,7 +40,7 @@ _UNAUTHORIZED: Final = 401
 _DEEPEST_INDEX: Final = 4
 _CHUNK: Final = 64 * 1024
 MANIFEST_SECONDS: Final = 60.0
-"""Time for a registry to send a manifest or a token."""
+"""Maximum time for a registry to send a manifest or a token."""
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class Registry:
         """Whether the credentials were needed, or might have been."""
 
     def read_content(self, architecture: str) -> ImageContent:
-        """Return digest and layers of the image for an architecture."""
+        """Return the digest and layers of the image for an architecture."""
         version, digest = self._reference.version, self._reference.digest
         for _ in range(_DEEPEST_INDEX):
             content = self._fetch_manifest(version)
@@ -98,7 +98,7 @@ class Registry:
         return self._request_with_login(lambda: self._read(url, self._access, headers))
 
     def _request_with_login(self, ask: Callable[[], T]) -> T:
-        """Send a request; authenticate and retry once if the server asks for it."""
+        """Send a request; if the server requires authentication, authenticate and retry once."""
         try:
             return ask()
         except RefusedRequestError as error:

@@ -20,7 +20,7 @@ class SparseFile:
         self.size = 0
 
     def write(self, chunk: bytes) -> None:
-        """Append bytes; skip blocks of zeros. Raise RefusedImageError beyond the limit."""
+        """Append bytes, with holes for blocks of zeros; raise RefusedImageError if the file would exceed the limit."""
         if self._limit is not None and self.size + len(chunk) > self._limit:
             raise RefusedImageError(f"is larger than the {self._limit} bytes that are allowed")
         for start in range(0, len(chunk), _BLOCK):

@@ -221,7 +221,7 @@ def _apply_pax(extension: _Extension, content: bytes) -> _Extension:
 
 
 def _parse_number(field: bytes) -> int:
-    """Parse a number of a header: octal digits, or binary if the first byte is 0x80."""
+    """Parse a number in a header: octal digits, or binary if the first byte is 0x80."""
     if field[0] == 0x80:
         return int.from_bytes(field[1:], "big")
     digits = _text(field).strip()

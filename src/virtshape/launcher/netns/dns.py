@@ -21,14 +21,14 @@ from virtshape.launcher.threads import NotePublisher, start_thread
 RESOLVERS: Final = Path("/etc/resolv.conf")
 DNS_PORT: Final = 53
 MAX_PENDING: Final = 512
-"""Maximum number of pending queries; older ones are dropped."""
+"""Maximum number of pending queries; the oldest are dropped."""
 _MAX_MESSAGE_BYTES: Final = 65535
 _HEADER: Final = 12
 _RELAYED: Final = "nameserver 127.0.0.1\n"
 
 
 def find_local_resolver(own: Collection[Address], path: Path = RESOLVERS) -> Address | None:
-    """Return the host's first name server if it is a local address, else None."""
+    """Return the address of the host's first name server if it is local, else None."""
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError:

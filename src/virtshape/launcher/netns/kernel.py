@@ -30,7 +30,7 @@ def unshare(flags: int) -> None:
 
 
 def set_namespace(path: str, kind: int) -> None:
-    """Join the namespace of a /proc/PID/ns file."""
+    """Join the namespace that a /proc/PID/ns file refers to."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _raise_on_error(_libc.setns(handle, kind), "setns")
@@ -39,7 +39,7 @@ def set_namespace(path: str, kind: int) -> None:
 
 
 def allow_inspection() -> None:
-    """Allow processes of the same user to open this process's namespaces, which setuid forbids."""
+    """Allow processes of the same user to open this process's namespaces, which is forbidden after setuid."""
     _raise_on_error(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
 
 

@@ -1,8 +1,8 @@
 """
 Enter a network namespace: create one for a new guest, or join that of a running guest.
 
-A user namespace owns it, so no privileges are needed. Loopback is private, pasta connects it to external networks, and
-prohibit routes block the host's own addresses.
+A user namespace owns the network namespace, so no privileges are needed. Its loopback is private, pasta connects it to
+external networks, and prohibit routes block the addresses of the host and of metadata services.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class NamespaceError(Exception):
 
 
 class GuestNetwork:
-    """The guest's network namespace, which this process is in."""
+    """The guest's network namespace, to which this process has moved."""
 
     def __init__(self, directory: Path, relay: Relay | None, pasta: int | None) -> None:
         self._directory = directory
@@ -52,7 +52,7 @@ class GuestNetwork:
         """
         Start the DNS relay and wait until pasta has connected the namespace.
 
-        Return whether ports are forwarded, and an error message if pasta failed. `notes` gets failures of the relay.
+        Return whether ports are forwarded, and an error message if pasta failed. The relay's failures become notes.
         """
         if self._relay is not None:
             self._relay.start(notes)
@@ -129,7 +129,7 @@ def _open_relay(relay: Relay | None, directory: Path) -> None:
 
 
 def _wait_and_run_pasta(reader: int, directory: Path, process: int, forwards: Sequence[PortForward]) -> None:
-    """Run in the child: start pasta once the namespace exists; exit if it never does."""
+    """Wait in the child process until the namespace exists, then run pasta; exit if creating the namespace fails."""
     try:
         if os.read(reader, 1):
             run_pasta(directory, process, forwards)

@@ -1,7 +1,7 @@
 """
 Run pasta, from the package passt: connect a network namespace to external networks through ordinary sockets.
 
-It maps no address to the host's loopback and forwards only the given ports.
+pasta maps no address to the host's loopback and forwards only the given ports.
 """
 
 import os
@@ -39,7 +39,7 @@ def build_command(directory: Path, process: int, forwards: Iterable[PortForward]
     return [
         PROGRAM,
         "--config-net",
-        "--no-netns-quit",  # the namespace outlives the process that made it when another one takes over
+        "--no-netns-quit",  # the namespace outlives the process that created it if another one takes over
         "--quiet",
         *_CLOSED,
         *_format_ports("-t", [one.port for one in listed if one.protocol == "tcp"]),
@@ -54,7 +54,7 @@ def run_pasta(directory: Path, process: int, forwards: Sequence[PortForward]) ->
     """
     Start pasta in the background and exit; the exit status is one of the constants above.
 
-    Call it in a child process. If a port is taken, pasta does not start; it is then started again without ports.
+    Call this in a child process. If a port is taken, pasta does not start; it is then started without ports.
     """
     attempts = [(build_command(directory, process, forwards), STARTED)]
     if forwards:

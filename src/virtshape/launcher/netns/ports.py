@@ -1,7 +1,8 @@
 """
 Choose a free host port for each named port of an instance.
 
-Done before the launcher process leaves the host's network namespace. Decodes only a few fields of the launch request.
+This is done before the launcher process leaves the host's network namespace. Of the launch request, only the fields
+that are needed for this are decoded.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ PortKey = tuple[str, Protocol, int]
 FIRST_ORDINARY: Final = 1024
 """Lower ports are reserved for services of the host."""
 MAX_PORTS: Final = 256
-"""Maximum named ports of one interface; an instance with more is refused."""
+"""Maximum number of named ports of one interface; an instance with more is refused."""
 
 
 class _Port(Struct):
@@ -79,7 +80,7 @@ def parse_launch_request(text: bytes) -> tuple[str, list[PortKey]]:
 
 
 def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:
-    """Choose a free port on loopback for each: the same number if possible, and above 1023."""
+    """Choose a free loopback port above 1023 for each named port, with the same number if possible."""
     chosen: dict[PortKey, int] = {}
     with contextlib.ExitStack() as held:
         for key in named:
@@ -92,12 +93,12 @@ def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:
 
 
 def list_forwards(chosen: dict[PortKey, int]) -> list[PortForward]:
-    """Return the forwards from the host's loopback address to the namespace's."""
+    """Return the forwards for the chosen ports, from the host's loopback address to that of the namespace."""
     return [PortForward(protocol, here) for (_, protocol, _), here in chosen.items()]
 
 
 def _hold_port(held: contextlib.ExitStack, protocol: Protocol, port: int) -> int:
-    """Bind a port until all are chosen and return its number; 0 if it is taken."""
+    """Bind a port until all ports are chosen, and return its number; 0 if it is taken."""
     probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
     held.callback(probe.close)
     try:

@@ -1,7 +1,7 @@
 """
 Check whether guests can have network namespaces on this host, by creating one in a child process.
 
-`python -m virtshape.launcher.netns.probe USER GROUP GROUPS` prints why it failed, or nothing.
+`python -m virtshape.launcher.netns.probe USER GROUP GROUPS` prints the reason if that fails.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class IsolationProbe(Struct, frozen=True):
 
     isolation: Isolation
     reason: str = ""
-    """Why guests have no network namespaces; empty if they have."""
+    """Why guests cannot have network namespaces; empty if they can."""
 
 
 def check_isolation(account: Account) -> IsolationProbe:
@@ -66,7 +66,7 @@ def main(user: int, group: int, groups: list[int]) -> None:
         directory = Path(name)
         if os.geteuid() == 0 and user != 0:
             os.chown(directory, user, group)
-            child = os.fork()  # this process can remove the directory
+            child = os.fork()  # the parent can still remove the directory
             if child:
                 os.waitpid(child, 0)
                 return

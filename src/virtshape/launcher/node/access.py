@@ -45,7 +45,7 @@ def revoke_access(launch_request: LaunchRequest, data: Path, account: Account) -
 
 
 def list_external_paths(launch_request: LaunchRequest) -> list[str]:
-    """Return all paths outside of its directory that the guest uses."""
+    """Return all paths that the guest uses outside of its directory."""
     return [
         *launch_request.mounts.values(),
         *([launch_request.state_directory] if launch_request.state_directory is not None else []),
@@ -81,13 +81,13 @@ def _list_inside(mounts: list[str], data: Path) -> list[Path]:
 
 
 def _locate(mount: str) -> Path:
-    """Resolve the directories of a path, but not a link in its place: a guest can replace the image of its claim."""
+    """Resolve the parent directories of a path, but not the last part: a guest can replace its image with a link."""
     path = Path(mount)
     return path.parent.resolve() / path.name
 
 
 def _grant_file(path: Path, account: Account) -> None:
-    """Grant the account read and write access to a host file by an ACL."""
+    """Grant the account read and write access to a host file through an ACL."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(handle)
@@ -99,7 +99,7 @@ def _grant_file(path: Path, account: Account) -> None:
 
 
 def _transfer(path: Path, account: Account, others: Collection[int]) -> None:
-    """Change the owner of everything under a path; grant access by an ACL if another guest owns it."""
+    """Change the owner of all files under a path; for files that another guest owns, grant access through an ACL."""
     for handle, found in _walk_open(path):
         if found.st_mode & stat.S_IRWXO:
             os.fchmod(handle, stat.S_IMODE(found.st_mode) & ~stat.S_IRWXO)
@@ -125,14 +125,14 @@ def _grant_read(path: Path, account: Account, *, private: bool) -> None:
 
 
 def _walk_open(path: Path) -> Iterator[tuple[int, os.stat_result]]:
-    """Yield an open descriptor of every directory and regular file under a path; skip files that disappear."""
+    """Yield descriptor and status of every directory and regular file under a path; skip files that disappear."""
     for name, parent in _walk(path):
         with contextlib.suppress(FileNotFoundError):
             if not _is_movable(os.stat(name, dir_fd=parent, follow_symlinks=False)):
                 continue
             with _opened(name, parent) as handle:
                 found = os.fstat(handle)
-                if _is_movable(found):  # it may have been replaced meanwhile
+                if _is_movable(found):  # the file may have been replaced meanwhile
                     yield handle, found
 
 
@@ -146,12 +146,12 @@ def _opened(name: str, parent: int) -> Iterator[int]:
 
 
 def _is_movable(found: os.stat_result) -> bool:
-    """Return True for a directory or a regular file with one link; other links could point to foreign files."""
+    """Return True for directories and regular files with one link; a file with more links may belong elsewhere."""
     return stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
 
 
 def _walk(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the path and everything under it, each by name and descriptor of its directory."""
+    """Yield the path and everything under it, each as a name and a descriptor of the parent directory."""
     parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield path.name, parent

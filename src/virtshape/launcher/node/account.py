@@ -29,7 +29,7 @@ class Account(Struct, frozen=True):
     groups: tuple[int, ...] = ()
 
     def may(self, path: Path, wanted: int) -> bool:
-        """Return True if the file's mode permits read (4), write (2) or search (1)."""
+        """Return True if the file's mode grants the account all wanted permissions: read (4), write (2), search (1)."""
         try:
             found = path.stat()
         except OSError:
@@ -43,7 +43,7 @@ class Account(Struct, frozen=True):
 
 
 def choose_account() -> Account:
-    """Return the account of guests: this process's user, unless that is root."""
+    """Return the account for guests: that of this process, or another one if this process runs as root."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), tuple(os.getgroups()))
     return Account(GUEST_USER, GUEST_USER, tuple(sorted(_list_device_groups())))

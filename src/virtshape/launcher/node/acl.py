@@ -36,7 +36,7 @@ def grant(handle: int, user: int, permissions: int) -> None:
 
 
 def revoke(handle: int, user: int) -> None:
-    """Remove a user's entry from an open file."""
+    """Remove a user's entry from the ACL of an open file."""
     with contextlib.suppress(OSError):  # no ACLs on this file system
         entries = dict(_read(handle))
         if entries.pop((_USER, user), None) is not None:
@@ -70,7 +70,7 @@ def format_acl(entries: Entries) -> bytes:
 
 
 def _read(file: int | Path) -> Entries:
-    """Return the ACL of a file; the three entries of its mode if it has none."""
+    """Return the ACL of a file; if it has none, return the three entries that correspond to its mode."""
     try:
         return parse_acl(os.getxattr(file, _ATTRIBUTE))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Parse libvirt's capabilities. Pure."""
+"""Parse libvirt's capabilities."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping

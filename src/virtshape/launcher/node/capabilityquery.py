@@ -1,7 +1,7 @@
 """
 Query libvirt for QEMU's capabilities in a separate process, because libvirt cannot be unloaded.
 
-Writes libvirt's XML unparsed. The query also fills libvirt's cache, which launcher processes get copies of.
+libvirt's XML is written unparsed. The query also fills libvirt's cache, of which each launcher process gets a copy.
 """
 
 import logging

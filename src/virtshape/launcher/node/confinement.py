@@ -2,8 +2,8 @@
 Drop root's privileges for good: another user, resource limits, and a restricted view of the file system.
 
 In a mount namespace, directories that the user may not enter are covered by tmpfs mounts with only the paths it needs.
-If mounting is not permitted, the group of all guests gets search permission on those directories instead. Processes
-that root starts begin as `python -m virtshape.launcher.node.confinement CONFINEMENT MODULE DIRECTORY`.
+If mounting is not permitted, the group of all guests gets search permission on those directories instead. A server
+that runs as root starts processes as `python -m virtshape.launcher.node.confinement CONFINEMENT MODULE DIRECTORY`.
 """
 
 import ctypes
@@ -46,13 +46,13 @@ class Confinement(Struct, frozen=True, kw_only=True):
 
     account: Account
     reach: tuple[str, ...] = ()
-    """Files and directories that it needs in addition to those that every user can access."""
+    """Files and directories that the process needs in addition to those that every user can access."""
     mounts: bool = True
-    """Hide everything else behind closed directories; if False, only file modes protect it."""
+    """Whether everything else in closed directories is hidden; if False, only file modes protect it."""
 
 
 def confine(confinement: Confinement) -> None:
-    """Confine this process, which runs as root and has one thread."""
+    """Confine this process, which must run as root and have only one thread."""
     account = confinement.account
     needed = dict.fromkeys(candidate for path in confinement.reach for candidate in (Path(path), Path(path).resolve()))
     closed = {
@@ -118,7 +118,7 @@ def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
     """
     Grant guests search permission on closed directories.
 
-    Granted to the group that all guests share, because an ACL cannot hold one entry per guest.
+    The group that all guests share gets the permission, because an ACL cannot hold one entry per guest.
     """
     for directory in sorted(
         {
@@ -139,7 +139,7 @@ def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
 
 
 def _enter_namespace() -> None:
-    """Enter a new mount namespace: host mounts still propagate in, own mounts do not propagate out."""
+    """Enter a new mount namespace: host mounts still propagate in, but own mounts do not propagate out."""
     _raise_on_error(_libc.unshare(_CLONE_NEWNS), "unshare the mount namespace")
     try:
         _mount(None, "/", None, _MS_REC | _MS_SLAVE)
@@ -148,7 +148,7 @@ def _enter_namespace() -> None:
 
 
 def _make_root_a_mount() -> None:
-    """Enter a bind mount of /, made where it does not propagate to the host."""
+    """Change the root to a bind mount of /, at a mount point from which it does not propagate to the host."""
     _mount(None, _INNER_MOUNT, None, _MS_SLAVE)
     _mount("/", _INNER_MOUNT, None, _MS_BIND | _MS_REC)
     _mount(None, _INNER_MOUNT, None, _MS_REC | _MS_SLAVE)
@@ -158,7 +158,7 @@ def _make_root_a_mount() -> None:
 
 
 def _cover(directory: Path, paths: list[Path]) -> None:
-    """Mount a directory over the directory that leads to these paths only."""
+    """Cover a directory with a tmpfs that contains only these paths."""
     outermost = [path for path in paths if not any(other in path.parents for other in paths)]
     handles = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in dict.fromkeys(outermost)]
     _mount("tmpfs", str(directory), "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "mode=0755,size=1m")

@@ -1,5 +1,5 @@
 """
-Client of a launcher process's control socket: send requests and watch reports.
+Client for a launcher process's control socket: send requests and watch reports.
 
 The guest's user can write to the socket's directory, so the socket and the answers are untrusted.
 """
@@ -27,7 +27,7 @@ def pin_socket(path: Path) -> Iterator[str]:
     """
     Yield a path that refers to exactly this socket until the context ends.
 
-    Raise OSError if the path is a link or not a socket of the guest, which could redirect the connection.
+    Raise OSError if the path is a link, which could redirect the connection, or not a socket of the guest.
     """
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -69,7 +69,7 @@ async def watch_reports(path: Path) -> AsyncIterator[Report]:
 
 
 def open_connection(path: Path, request: Connect) -> socket.socket:
-    """Return a connection to a guest that its launcher process opened; raise ConnectionError on failure."""
+    """Return a connection to a guest that its launcher process opened; raise OSError on failure."""
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(CONNECT_SECONDS)
         with pin_socket(path) as pinned:

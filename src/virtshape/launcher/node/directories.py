@@ -26,7 +26,7 @@ class DirectoryError(Exception):
 
 
 def validate_uid(uid: str) -> str:
-    """Return the uid if it is a valid directory name; raise DirectoryError otherwise."""
+    """Return an instance's uid if it is a valid directory name; raise DirectoryError otherwise."""
     if _UID.fullmatch(uid) is None:
         raise DirectoryError(f"invalid uid {uid!r}: it cannot be the name of a directory")
     return uid
@@ -46,7 +46,7 @@ def write_file(path: Path, content: bytes, group: int | None) -> None:
 
 
 class GuestDirectories:
-    """The directories of all guests of one data directory."""
+    """The directories of all guests in one data directory."""
 
     def __init__(self, data: Path, account: Account) -> None:
         self.data = data
@@ -68,7 +68,7 @@ class GuestDirectories:
         return sorted(path.name for path in self._guests.iterdir() if path.is_dir() and not path.name.startswith("."))
 
     def remove_dangling_links(self) -> None:
-        """Remove short links whose data directory was deleted."""
+        """Remove short links to directories that were deleted."""
         root = get_short_root()
         for short in root.iterdir() if root.is_dir() else ():
             if short.is_symlink() and not short.exists():
@@ -106,13 +106,13 @@ class GuestDirectories:
         return self._make(directory, self.get_account(uid))
 
     def make_for_probe(self) -> Layout:
-        """Create a directory for probing QEMU."""
+        """Create a directory for probing QEMU, and remove the cache of an earlier probe."""
         self.remove_for_probe()
         shutil.rmtree(self.libvirt_cache, ignore_errors=True)
         return self._make(self.data / "cache" / "probe", self.account)
 
     def keep_probed(self) -> None:
-        """Keep libvirt's cache of the probe, so that guests can copy it."""
+        """Keep libvirt's cache from the probe, so that guests can get a copy."""
         probed = self.data / "cache" / "probe" / "libvirt" / "cache"
         shutil.copytree(probed, self.libvirt_cache, symlinks=True, dirs_exist_ok=True)
         self.libvirt_cache.chmod(_PRIVATE)
@@ -126,7 +126,7 @@ class GuestDirectories:
         self._remove(self.data / "cache" / "probe")
 
     def write(self, path: Path, content: bytes) -> None:
-        """Write a file into a guest's directory that its user may read but not change."""
+        """Write a file into a guest's directory; the guest's user may read but not change the file."""
         write_file(path, content, path.parent.stat().st_gid if self._is_other() else None)
 
     def _make(self, directory: Path, account: Account) -> Layout:
@@ -172,7 +172,7 @@ class GuestDirectories:
 
 
 def _shorten(directory: Path) -> Path:
-    """Return a path to a directory that is short enough for sockets; always the same for one directory."""
+    """Return a path to the directory that is short enough for sockets, and always the same for one directory."""
     if is_short_enough(directory):
         return directory
     return get_short_root() / hashlib.sha256(str(directory).encode()).hexdigest()[:12]

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class ForkServer:
-    """Starts launcher processes, which run a module's `main`; without a log, it starts them directly."""
+    """Starts launcher processes, which run a module's `main`; without a log, processes are started directly."""
 
     def __init__(self, module: str, log: Path | None) -> None:
         self._module = module

@@ -2,7 +2,7 @@
 The fork server process: preload what launcher processes need, then fork one for each request.
 
 Started as `python -m virtshape.launcher.node.forkserverprocess DESCRIPTOR`. The descriptor is a socket: each message
-is a SpawnRequest, each response a process id. The process exits with its supervisor; launcher processes keep running.
+is a SpawnRequest, and each response is a process ID. The process exits with its supervisor; launchers keep running.
 """
 
 import gc
@@ -67,7 +67,7 @@ def _preload() -> None:
 
 
 def _run_launcher(request: SpawnRequest) -> NoReturn:
-    """Run as the launcher process."""
+    """Run the launcher in the forked process."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     log = open_log(Path(request.log))

@@ -1,7 +1,7 @@
 """
-Supervise the guests of this host. Each has a launcher process, which outlives the supervisor.
+Supervise the guests of this host. Each guest has a launcher process, which outlives the supervisor.
 
-Starts guests, finds running ones again after a restart, watches their reports, and cleans up after them.
+The supervisor starts guests, finds running ones after a restart, watches their reports, and cleans up after them.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 class Guests:
     """
-    All guests of one data directory; every call is idempotent.
+    All guests in one data directory; every call is idempotent.
 
     Launcher processes are forked from a fork server, unless `use_forkserver` is False.
     """
@@ -90,7 +90,7 @@ class Guests:
             if uid in self._reports:
                 continue
             report = find_report(self._directories.get_layout(uid))
-            if report is None:  # it never started, and can start again
+            if report is None:  # the guest never started, and can be started again
                 self._clean_up(uid)
                 continue
             self._directories.make(uid)
@@ -156,7 +156,7 @@ class Guests:
             return Answer(error=f"the guest's launcher process does not answer: {error}", report=self.find(uid))
 
     async def connect(self, uid: str, request: Connect) -> socket.socket:
-        """Connect to a port of a guest; raise ConnectionError if that fails."""
+        """Return a socket that is connected to a port of a guest; raise OSError if that fails."""
         report = self._reports.get(uid)
         if report is None or report.final:
             raise ConnectionError("the guest is not running")
@@ -217,7 +217,7 @@ class Guests:
         return await self._forkserver.start(layout.directory, layout.log, self._directories.get_account(uid), reach)
 
     async def _run_new(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> None:
-        """Start a guest unless it was started before, and watch it to its end."""
+        """Start a guest unless it was started before, and watch it until it ends."""
         if uid not in self._pids:
             try:
                 self._pids[uid] = await self._spawn(uid, layout, launch_request)
@@ -228,7 +228,7 @@ class Guests:
         await self._follow(uid)
 
     async def _follow(self, uid: str) -> None:
-        """Watch a guest to its end; replace a launcher process that is lost while its guest runs."""
+        """Watch a guest until it ends; replace a launcher process that is lost while its guest runs."""
         layout = self._directories.get_layout(uid)
         for _ in range(MAX_TAKEOVERS + 1):
             await self._listen(uid, layout, self._pids[uid])

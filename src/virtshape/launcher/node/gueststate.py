@@ -1,7 +1,7 @@
 """
 Read the state of a guest from its directory: last report, launch request, log, running processes.
 
-The guest can write to the directory, so its files are untrusted.
+The guest's user can write to the directory, so its files are untrusted.
 """
 
 import contextlib
@@ -67,7 +67,7 @@ def mark_lost(report: Report, layout: Layout) -> Report:
 
 
 def find_last_line(layout: Layout) -> str:
-    """Return the last line of the launcher's log, which often is the error message."""
+    """Return the last line of the launcher's log, which often is the error message, or an empty string."""
     try:
         lines = _read(layout.log)[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
     except OSError:
@@ -97,7 +97,7 @@ def find_pasta(layout: Layout) -> int | None:
 
 
 def is_alive(pid: int | None, layout: Layout) -> bool:
-    """Return True if this process, a launcher or QEMU, still runs the guest of this directory."""
+    """Return True if this process still runs and is the launcher, QEMU or pasta of the guest with this directory."""
     if not pid:
         return False
     process = Path(f"/proc/{pid}")
@@ -106,7 +106,8 @@ def is_alive(pid: int | None, layout: Layout) -> bool:
         command = (process / "cmdline").read_bytes()
         if fields.split()[0] in _DEAD:
             return False
-        # A forked launcher has the guest's name, others the directory in their command; a new one has no command yet.
+        # A forked launcher has a name derived from the directory; the command of other processes contains the
+        # directory, except that a new process has no command yet.
         if name == get_process_name(layout.directory) or not command or str(layout.directory).encode() in command:
             return True
         return layout.directory.samefile(process / "cwd")  # launchers of earlier releases; needs CAP_SYS_PTRACE

@@ -1,7 +1,7 @@
 """
 Start processes that outlive this one: in their own session, with a name, a log file and a minimal environment.
 
-If this process is root, they drop privileges first.
+If this process runs as root, the new processes drop privileges first.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _libc = ctypes.CDLL(None)
 
 
 def spawn(module: str, directory: Path, log: Path, confinement: Confinement | None) -> int:
-    """Run a module's `main` for a directory, confined if requested, and return the pid."""
+    """Start a process that runs a module's `main` for a directory, confined if requested, and return its pid."""
     if confinement is None:
         return start_python([module, str(directory)], log)
     text = msgspec.json.encode(confinement).decode()
@@ -42,7 +42,7 @@ def spawn(module: str, directory: Path, log: Path, confinement: Confinement | No
 
 
 def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
-    """Return the confinement of a process that runs as this account; None if this process runs as it too."""
+    """Return the confinement of a process that runs as this account; None if this process has the same user."""
     if account.user == os.geteuid():
         return None
     return Confinement(account=account, reach=reach, mounts=not find_mount_obstacle())
@@ -80,7 +80,7 @@ def reap(pid: int | None) -> None:
 
 def get_process_name(directory: Path) -> str:
     """
-    Return the name of the launcher process of a guest's directory, of at most 15 bytes.
+    Return the name of the launcher process for a guest's directory; it has at most 15 bytes.
 
     Every process may read it, unlike the working directory.
     """

@@ -1,4 +1,4 @@
-"""Find the packages that are missing to run guests."""
+"""Find out which of the packages that guests require are missing."""
 
 import shutil
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def find_missing_packages(
     has_driver: Callable[[], bool] = lambda: _has_driver(),
     has_binding: Callable[[], bool] = lambda: find_spec("libvirt") is not None,
 ) -> list[str]:
-    """Return the missing packages by their Debian names; virtshape's extra if libvirt's binding is missing."""
+    """Return the Debian names of missing packages, and virtshape's extra if libvirt's Python binding is missing."""
     program, package = _EMULATORS[get_architecture()]
     missing = []
     if which(program) is None:

@@ -2,7 +2,7 @@
 Make a path visible to a running process whose view of the file system is restricted, and hide it again.
 
 The path is mounted into the mount namespace of the process. Without such namespaces, search permission on the
-directories that lead to the path is enough, and stays.
+directories that lead to the path is granted instead, and is not revoked.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ def _open_directory(name: str, parent: int) -> int:
 
 
 def _run_inside(pid: int, act: Callable[[], object]) -> None:
-    """Call a function in the mount namespace of a process, on a thread of its own."""
+    """Call a function in the mount namespace of a process, on a separate thread."""
     failures: list[OSError] = []
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Tap devices: root creates them for a guest's user, attaches them to a bridge, and removes them after the guest."""
+"""Tap devices: root creates them for a guest, attaches them to a bridge, and removes them when the guest ends."""
 
 import errno
 import fcntl

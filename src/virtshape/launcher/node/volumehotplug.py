@@ -28,7 +28,7 @@ REPORT_SECONDS: Final = 10.0
 
 
 class VolumeHotplug:
-    """Attaches and detaches volumes of the guests of one data directory."""
+    """Attaches volumes to the guests in one data directory, and detaches them."""
 
     def __init__(self, guests: Guests, directories: GuestDirectories) -> None:
         self._guests = guests
@@ -40,7 +40,7 @@ class VolumeHotplug:
         return {volume.name for volume in (request.vmi.spec.volumes if request is not None else None) or ()}
 
     async def attach(self, uid: str, volume: Volume, disk: Disk, path: str) -> str:
-        """Attach a volume; return why that failed, or an empty string."""
+        """Attach a volume; return an error message, or an empty string on success."""
         request = self._guests.find_launch_request(uid)
         if request is None:
             return "the guest's launch request is missing"
@@ -56,7 +56,7 @@ class VolumeHotplug:
         return failure
 
     async def _request_disk(self, uid: str, name: str) -> str:
-        """Ask for the disk and wait until it is in the guest's report; return why that failed, or an empty string."""
+        """Request the disk and wait until the guest's report lists it; return an error message, or an empty string."""
         failure = (await self._guests.ask(uid, AttachVolume(name=name))).error
         deadline = time.monotonic() + REPORT_SECONDS
         while not failure and not self._is_reported(uid, name):
@@ -70,11 +70,11 @@ class VolumeHotplug:
         return report is not None and any(volume.name == name for volume in report.volumes)
 
     async def detach(self, uid: str, name: str) -> Answer:
-        """Ask the guest to release a volume; its report shows when it has."""
+        """Ask the guest to release a volume; the guest's report lists the volume until then."""
         return await self._guests.ask(uid, DetachVolume(name=name))
 
     async def release(self, uid: str, name: str) -> None:
-        """Revoke the guest's access to a volume that it does not have any more."""
+        """Revoke the guest's access to a volume that is not attached any more."""
         request = self._guests.find_launch_request(uid)
         if request is None:
             return
@@ -98,9 +98,9 @@ class VolumeHotplug:
         revoke_access(self._build_partial(uid, volume, path), self._directories.data, account)
 
     def _list_pids(self, uid: str) -> list[int]:
-        """Return the guest's launcher and QEMU; they are in different namespaces if the launcher was replaced."""
+        """Return the pids of the launcher and QEMU; their namespaces differ if the launcher was replaced."""
         report, layout = self._guests.find(uid), self._directories.get_layout(uid)
-        launcher = report.launcher_pid if report is not None else None  # verified, because the guest can write it
+        launcher = report.launcher_pid if report is not None else None  # verified: the guest's user can write it
         return [pid for pid in (launcher, find_qemu(layout)) if pid is not None and is_alive(pid, layout)]
 
     def _build_partial(self, uid: str, volume: Volume, path: str) -> LaunchRequest:

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def get_guest(root: Path = Path(ROOT)) -> Layout:
-    """Return the layout of the pod's guest."""
+    """Return the layout of the pod's guest; exit if it has not started yet."""
     directories = GuestDirectories(root, choose_account())
     found = directories.list_guests()
     if not found:

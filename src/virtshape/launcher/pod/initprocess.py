@@ -15,7 +15,7 @@ from typing import Final
 INIT_PID: Final = 1
 FORWARDED_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 KILLED: Final = 128
-"""Added to the signal number for the exit status of a process killed by a signal."""
+"""Base of the exit status of a process that was killed by a signal; the signal's number is added."""
 
 
 def fork_from_init() -> None:

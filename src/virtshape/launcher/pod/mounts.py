@@ -23,7 +23,7 @@ _PREFIXES: Final = ("PCI_RESOURCE_", "MDEV_PCI_RESOURCE_", "USB_RESOURCE_")
 def find_mounts(
     vmi: VirtualMachineInstance, root: Path = Path(MOUNTS), devices: str = DEVICES, account: Path = ACCOUNT_DIRECTORY
 ) -> dict[str, str]:
-    """Return the mount path of each volume by the volume's name."""
+    """Return the paths of mounts by name: those of the volumes, of the kernel image, and of credentials."""
     mounts = {}
     for volume in vmi.spec.volumes or ():
         found = account if volume.service_account is not None else _find(volume, root, devices)
@@ -42,7 +42,7 @@ def list_host_disk_roots(vmi: VirtualMachineInstance) -> tuple[str, ...]:
 
 
 def read_devices(vmi: VirtualMachineInstance, environment: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the addresses of assigned devices by resource name, from the device plugins' variables."""
+    """Return the addresses of assigned devices by resource name, from the device plugins' environment variables."""
     requested = [*(vmi.spec.domain.devices.gpus or ()), *(vmi.spec.domain.devices.host_devices or ())]
     found: dict[str, tuple[str, ...]] = {}
     for resource in dict.fromkeys(device.device_name for device in requested if device.device_name):

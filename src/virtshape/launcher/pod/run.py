@@ -1,5 +1,5 @@
 """
-Run a guest in a pod: start it, watch it to its end, and write the termination message.
+Run a guest in a pod: start it, watch it until it ends, and write the termination message.
 
 The guest has a separate launcher process, which is replaced if it is lost while the guest runs.
 """
@@ -55,7 +55,7 @@ async def run() -> int:
 
 
 async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Report:
-    """Start the guest and wait for its end; SIGTERM shuts it down."""
+    """Start the guest and return its final report; SIGTERM and SIGINT shut the guest down."""
     uid = vmi.metadata.uid or "guest"
     ended: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
 
@@ -105,7 +105,7 @@ def finish(report: Report, path: Path = Path(TERMINATION_LOG)) -> int:
 
 
 def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance, started: asyncio.Event) -> None:
-    """Shut the guest down on a signal; a signal before the start takes effect after it."""
+    """Shut the guest down on a signal; a signal that arrives before the start takes effect after it."""
     grace = vmi.spec.termination_grace_period_seconds
     seconds = float(DEFAULT_GRACE_SECONDS if grace is None else grace)
     stopping: set[asyncio.Task[None]] = set()

@@ -110,7 +110,7 @@ def _find_instancetype(vmi: VirtualMachineInstance) -> str | None:
 def _find_documents(
     task: Task, source: CloudInitNoCloudSource | CloudInitConfigDriveSource | None
 ) -> tuple[bytes | None, bytes | None]:
-    """Return user data and network data, inline or from secrets."""
+    """Return user data and network data, which are inline or in secrets."""
     if source is None:
         return None, None
     user_data = _read_inline(source.user_data, source.user_data_base64, "userDataBase64")
@@ -134,7 +134,7 @@ def _read_inline(text: str | None, encoded: str | None, member: str) -> bytes | 
 
 
 def _read_secret(mount: Path, key: str, member: str) -> bytes:
-    """Return a key of a secret, in either spelling: userdata or userData."""
+    """Return the value of a secret's key, which may have either spelling, as in userdata or userData."""
     files = read_files(mount)
     for spelling in (key, key.replace("data", "Data")):
         if spelling in files:

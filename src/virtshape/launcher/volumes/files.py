@@ -1,4 +1,4 @@
-"""Volumes with files: config maps, secrets, tokens, downward API and sysprep, as ISO images."""
+"""Write volumes that consist of files as ISO images: config maps, secrets, tokens, downward API and sysprep."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ def prepare_config_map(task: Task) -> Source:
 
 
 def prepare_secret(task: Task) -> Source:
-    """Write a Secret's keys as files; a secret with an ACPI table is used directly."""
+    """Write a Secret's keys as files; if the firmware uses its ACPI table, return the file with the table instead."""
     table = _find_table(task)
     if table is not None:
         return Source(path=str(table), read_only=True)
@@ -63,7 +63,7 @@ def write_iso(task: Task, files: dict[str, bytes], label: str) -> Source:
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
-    """Read all files below a directory by relative name; skip names that start with two dots."""
+    """Return the contents of all files below a directory by relative path; skip names that start with two dots."""
     root, files, room = directory.resolve(), {}, MAX_BYTES
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith("..")]
@@ -103,6 +103,6 @@ def _find_table(task: Task) -> Path | None:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """Return True for a file inside the directory; Kubernetes updates files through links."""
+    """Return True if the path, which may be a link made by Kubernetes, leads to a file inside the directory."""
     real = path.resolve()
     return real.is_relative_to(root) and real.is_file()

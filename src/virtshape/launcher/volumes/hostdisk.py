@@ -1,4 +1,4 @@
-"""Host disks: disk images of the host by path, only below directories that the administrator allows."""
+"""Host disks: disk images on the host, referenced by path, below directories that the administrator allows."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def prepare_host_disk(task: Task) -> Source:
 
 
 def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
-    """Return a file below the allowed roots; create it for type DiskOrCreate."""
+    """Return the file of a host disk, which must be below an allowed root; create it for the type DiskOrCreate."""
     if wanted.type not in {"Disk", "DiskOrCreate"}:
         raise UnusableVolumeError("must be Disk or DiskOrCreate", "type")
     path = require_allowed(wanted.path, roots)
@@ -37,7 +37,7 @@ def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
 
 
 def require_allowed(path: str, roots: Sequence[str]) -> Path:
-    """Return the real path of a file if it is below one of the roots after resolving links."""
+    """Return the real path of a file; raise UnusableVolumeError unless it is below one of the roots."""
     if not roots:
         raise UnusableVolumeError("this machine allows no host disks: its configuration names no directory for them")
     real = Path(os.path.realpath(path))

@@ -1,7 +1,7 @@
 """
 Render small ISO 9660 images, with Rock Ridge names for Unix and Joliet names for Windows.
 
-Pure and deterministic. Supports regular files in directories only.
+The output is deterministic. Only directories and regular files are supported.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final, Literal
 _SECTOR: Final = 2048
 _PADDING: Final = 1 << 16
 _FIRST_FREE: Final = 19
-"""After the system area, two volume descriptors and the terminator."""
+"""First sector after the system area, two volume descriptors and the terminator."""
 _DATE: Final = bytes((70, 1, 1, 0, 0, 0, 0))
 _NO_DATE: Final = b"0" * 16 + b"\0"
 _ROCK_RIDGE: Final = b"RRIP_1991A"
@@ -24,7 +24,7 @@ _NOT_JOLIET: Final = re.compile(r"[*/:;?\\\x00-\x1f]|[^\u0000-\uffff]")
 
 
 def render_iso(files: Mapping[str, bytes], label: str) -> bytes:
-    """Return an image of files, by path, with a volume label."""
+    """Return an image that contains these files, by path, and has this volume label."""
     root = _Directory("", None)
     for path, content in files.items():
         *parents, name = path.split("/")
@@ -207,7 +207,7 @@ class _Tree:
 
 
 def _plain_names(names: list[str], is_directory: bool) -> dict[str, bytes]:
-    """Return names of eight capitals; almost no reader uses them."""
+    """Return ISO 9660 names of at most eight characters; almost no reader uses them."""
     found = _number(names, lambda name: _NOT_PLAIN.sub("_", name.upper())[:8], 8)
     return {name: short.encode() + (b"" if is_directory else b".;1") for name, short in found.items()}
 

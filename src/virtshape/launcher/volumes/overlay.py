@@ -25,7 +25,7 @@ def prepare_ephemeral(task: Task) -> Source:
 
 
 def prepare_claim(task: Task) -> Source:
-    """Return the disk of a claim, always as raw: the guest controls its content."""
+    """Return the disk of a claim, always as a raw image, because the guest controls its content."""
     claim = task.volume.persistent_volume_claim
     disk = get_disk(task.require_mount())
     return describe_image(disk, read_only=claim is not None and bool(claim.read_only))
@@ -54,7 +54,7 @@ def get_disk(mount: Path) -> Path:
 
 
 def _ensure_overlay(image: Path, base: Path, form: str, size: int) -> Source:
-    """Keep an existing overlay unless it has another base."""
+    """Return the overlay over a base image; create it unless there is already one with this base."""
     if size == 0:
         raise UnusableVolumeError("its image is empty")
     backing = _find_backing_file(image)

@@ -1,8 +1,8 @@
 """
 Prepare all volumes of an instance as images that QEMU can open.
 
-Blocks while programs run. Repeated in the same directory, it keeps the instance's data: overlays and empty disks. Files
-from outside are never changed.
+This blocks while images are read and written. If it is repeated in the same directory, overlays and empty disks keep
+their data. Existing files outside of the directory are never changed.
 """
 
 import logging
@@ -34,7 +34,7 @@ from virtshape.launcher.volumes.overlay import (
 from virtshape.launcher.volumes.task import Task, UnusableVolumeError, VolumeError
 
 DIRECTORY: Final = "volumes"
-"""Directory of the images in a guest's directory."""
+"""Name of the directory for images in a guest's directory."""
 KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
     "container_disk": ("containerDisk", prepare_container_disk),
     "persistent_volume_claim": ("persistentVolumeClaim", prepare_claim),
@@ -56,7 +56,7 @@ KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
 
 _log = logging.getLogger(__name__)
 MOUNT: Final = "kernelBoot"
-"""The mount with the files of the container image; no volume can have this name."""
+"""Name of the mount with the files of the kernel's container image; no volume can have this name."""
 
 
 def prepare_volumes(
@@ -65,7 +65,7 @@ def prepare_volumes(
     """
     Return the image of each volume that a disk or the firmware needs, by the volume's name.
 
-    `mounts` are the paths of the volumes' contents; VolumeError lists all volumes that cannot be prepared.
+    `mounts` are the paths of the volumes' contents. Raise VolumeError with all volumes that cannot be prepared.
     """
     place = Path(directory) / DIRECTORY
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def prepare_volumes(
 def prepare_volume(
     vmi: VirtualMachineInstance, mounts: Mapping[str, str], directory: str, name: str
 ) -> dict[str, Source]:
-    """Return the image of one volume by its name; VolumeError if it cannot be prepared."""
+    """Return the image of one volume by its name; raise VolumeError if it cannot be prepared."""
     index, volume = next((index, one) for index, one in enumerate(vmi.spec.volumes or ()) if one.name == name)
     kind = _find_kind(volume)
     if kind is None:
@@ -124,7 +124,7 @@ def _build_refusal(field: str, error: Exception) -> Refusal:
 
 
 def prepare_kernel(vmi: VirtualMachineInstance, mounts: Mapping[str, str]) -> dict[str, Source]:
-    """Return the files that exist, as `kernelBoot/kernel` and `kernelBoot/initrd`."""
+    """Return the kernel and the initrd, if they exist, by the keys `kernelBoot/kernel` and `kernelBoot/initrd`."""
     firmware = vmi.spec.domain.firmware
     boot = firmware.kernel_boot if firmware is not None else None
     if boot is None or boot.container is None or MOUNT not in mounts:

@@ -45,7 +45,7 @@ def describe_image(path: Path, form: Literal["raw", "qcow2"] = "raw", *, read_on
 
 
 def measure(path: Path) -> int:
-    """Return the size of a file or block device, rounded up to whole sectors."""
+    """Return the size of a file or block device in bytes, rounded up to whole sectors."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return round_up(os.lseek(descriptor, 0, os.SEEK_END), SECTOR)
@@ -54,7 +54,7 @@ def measure(path: Path) -> int:
 
 
 def validate_base_image(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
-    """Return format and size of a base image, detected from its content; it must be self-contained."""
+    """Return the format and size of a base image; raise UnusableVolumeError if it is not self-contained."""
     form, head, size = read_format(path)
     if form == "raw":
         return "raw", round_up(size, SECTOR)

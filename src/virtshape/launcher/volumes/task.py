@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
 
 class VolumeError(ImageError):
-    """Volumes could not be prepared: each with its field and the reason."""
+    """Volumes could not be prepared; `problems` has the field and the reason for each of them."""
 
     def __init__(self, problems: Sequence[Refusal]) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.reason}" for problem in problems))

@@ -64,7 +64,7 @@ EMULATED: Final = (
     "pvpanic_mmio",
 )
 OPTIONAL: Final = frozenset({"virtio_input", "virtio_console", "virtio_mem", "qemu_fw_cfg", *EMULATED})
-"""Modules that some kernels lack and the guest can run without."""
+"""Modules that some kernels do not have; the guest can run without them."""
 BUILTIN: Final = "modules.builtin"
 
 _SKIPPED: Final = re.compile(
@@ -77,7 +77,7 @@ _SECONDS: Final = 60.0
 
 
 def is_candidate(name: str) -> bool:
-    """Return True for modules that may be needed, and for the list of built-in ones; large families are skipped."""
+    """Return True for the list of built-in modules, and for modules that may be needed; skip large families."""
     if name.endswith(f"/{BUILTIN}"):
         return True
     return _SUFFIX.search(name) is not None and _SKIPPED.search(f"/{name}") is None

@@ -1,7 +1,7 @@
 """
 Download Debian packages with apt, which verifies their signatures, and unpack them without installing.
 
-Needs no privileges and writes only to the given directory.
+This needs no privileges, and writes only to the given directory.
 """
 
 import re
@@ -34,7 +34,7 @@ class Packages:
         self._options: list[str] = []
 
     def resolve(self, names: Sequence[str], pattern: str) -> str:
-        """Return the dependency of the first available package that matches the pattern."""
+        """Find the first package that apt offers, and return its dependency that matches the pattern."""
         known = self.list_known(names)
         if not known:
             raise ToolError(f"apt has no package {' or '.join(names)}, which the demo guest needs")
@@ -45,12 +45,12 @@ class Packages:
         return found[1]
 
     def list_known(self, names: Sequence[str]) -> list[str]:
-        """Return the names of packages that apt offers, in the same order."""
+        """Return those names, which start with `linux-`, for which apt offers a package, in the same order."""
         offered = set(self._run(["apt-cache", "pkgnames", "linux-"]).split())
         return [name for name in names if name in offered]
 
     def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, Path]:
-        """Download packages and return the file of each by name."""
+        """Download packages and return their files by package name."""
         offers = self._run(["apt-get", "download", "--print-uris", *names])
         files = {offer["name"]: self._directory / offer["file"] for offer in _OFFER.finditer(offers)}
         total = sum(int(offer["size"]) for offer in _OFFER.finditer(offers))
@@ -63,7 +63,7 @@ class Packages:
         return files
 
     def refresh(self) -> None:
-        """Update the package lists in this directory only; the host's may be missing or outdated."""
+        """Download package lists to this directory, because the host's lists may be missing or outdated."""
         lists = self._directory / "lists"
         (lists / "partial").mkdir(parents=True)
         self._options = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={self._directory}"]
