@@ -7,7 +7,7 @@ COLLECTION_THRESHOLDS: Final = (20_000, 20, 20)
 
 
 def tune_garbage_collection() -> None:
-    """Exclude all current objects from collections, and collect rarely: requests create few cycles."""
+    """Exclude all current objects from collections, and collect rarely: requests create few reference cycles."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTION_THRESHOLDS)

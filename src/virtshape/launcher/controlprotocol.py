@@ -74,7 +74,7 @@ class SetMemory(_Asked, frozen=True, tag="set_memory"):
 
 
 class AttachVolume(_Asked, frozen=True, tag="attach_volume"):
-    """Attach a disk to the running guest; the launch request contains the volume, the disk and the mount."""
+    """Attach the disk of a volume to the running guest; the launch request must contain the volume and its mount."""
 
     name: str
 
@@ -94,7 +94,7 @@ class AskUsers(_Asked, frozen=True, tag="users"):
 
 
 class AskFilesystems(_Asked, frozen=True, tag="filesystems"):
-    """Ask the guest agent for file systems."""
+    """Ask the guest agent for mounted file systems."""
 
 
 class AskInterfaces(_Asked, frozen=True, tag="interfaces"):
@@ -128,7 +128,7 @@ class User(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     domain: str = ""
     login_time: float | None = None
-    """Seconds since 1970."""
+    """Time of the login, in seconds since 1970."""
 
 
 class Filesystem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -138,9 +138,9 @@ class Filesystem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     mount_point: str
     type: str = ""
     total: int | None = None
-    """Bytes."""
+    """Size in bytes."""
     used: int | None = None
-    """Bytes."""
+    """Used space in bytes."""
     disks: tuple[Mapping[str, str], ...] = ()
     """The file system's disks, with `serial`, `device` and `target` if the guest agent reports them."""
 

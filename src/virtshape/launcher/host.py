@@ -53,7 +53,7 @@ class Host(Struct, frozen=True, kw_only=True):
     locked_memory: bool = False
     """Whether guests may lock memory."""
     memory: int = 0
-    """Bytes."""
+    """Memory size in bytes."""
     hugepages: Mapping[str, int] = {}
     """Number of huge pages by size, for example `2Mi`."""
     machine_types: frozenset[str] = frozenset()
@@ -106,6 +106,6 @@ class Host(Struct, frozen=True, kw_only=True):
     downward_metrics: bool = False
     """Whether downward metrics are supported."""
     mount_obstacle: str = ""
-    """Why root's guests have no mount namespace; empty if they have one, or if guests run as the server's own user."""
+    """Why guests cannot have mount namespaces; empty if they can, or if they run as the server's own user."""
     reservations: str | None = None
     """Socket of the helper that makes SCSI reservations."""

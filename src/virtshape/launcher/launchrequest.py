@@ -1,7 +1,7 @@
 """
 Input of a launcher process: an instance, the mounts of its volumes, and the host.
 
-Plain data, written by the supervisor that starts the process.
+The supervisor that starts the process writes this data.
 """
 
 from collections.abc import Mapping
@@ -24,4 +24,4 @@ class LaunchRequest(Struct, frozen=True, kw_only=True):
     assigned_cpus: tuple[int, ...] = ()
     """Dedicated CPUs of the guest; empty if it has none."""
     state_directory: str | None = None
-    """Directory of state that outlives the instance, such as a persistent TPM."""
+    """Directory for state that outlives the instance, such as that of a persistent TPM."""

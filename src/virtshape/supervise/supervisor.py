@@ -49,7 +49,7 @@ class SupervisedTask:
         return f"{self.kind.name}/{self.item}" if self.item else self.kind.name
 
     async def stop(self) -> None:
-        """Cancel the task and wait for its end."""
+        """Cancel the task and wait until it has ended."""
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
@@ -142,7 +142,7 @@ class Supervisor:
         self._observers: list[Observer] = []
 
     def start(self, kind: TaskKind, run: Run, *, item: str = "", finishes: bool = False) -> SupervisedTask:
-        """Start a task, which the caller must stop; the task may return only if `finishes` is True."""
+        """Start a task, which the caller stops; the task may return only if `finishes` is True."""
         self._kinds.setdefault(kind.name, kind)
         task = SupervisedTask(self, kind, item, run, finishes=finishes)
         for earlier in [one for one in self._tasks if one.name == task.name and one.task.done()]:
@@ -194,7 +194,7 @@ class Supervisor:
                 _log.exception("reporting the state of background task %s failed", task.name)
 
     def remove(self, task: SupervisedTask) -> None:
-        """Forget a task that has ended; if it may finish but is failing, wait, because its owner may start it again."""
+        """Forget an ended task; delay this for a failing task with `finishes`, because its owner may start it again."""
         if task.failure and task.finishes:
             asyncio.get_running_loop().call_later(self.backoff.longest, self._forget, task)
         else:

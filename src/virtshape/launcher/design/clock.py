@@ -17,7 +17,7 @@ _TRACKS: Final = ("guest", "wall")
 
 
 def design_clock(context: DesignContext) -> Clock:
-    """Return the clock; UTC by default."""
+    """Return the hardware clock, which is set to UTC by default."""
     asked = context.spec.domain.clock or AskedClock()
     timers = (*_design_timers(context, asked.timer or AskedTimers()), *_design_tsc(context))
     if asked.utc is not None:
@@ -77,7 +77,7 @@ def _check_track(context: DesignContext, track: str | None) -> str | None:
 
 
 def _design_tsc(context: DesignContext) -> list[Timer]:
-    """Return a timer with the TSC frequency from the instance's topology hints, if the guest depends on it."""
+    """Return a timer with the TSC frequency from the instance's topology hints, if the guest depends on the TSC."""
     status = context.vmi.status
     hints = status.topology_hints if status is not None else None
     frequency = hints.tsc_frequency if hints is not None else None

@@ -1,7 +1,7 @@
 """
-Input of the design functions, and the list where they report unsupported and substituted fields.
+Input of the design functions, and the lists in which they report unsupported and substituted fields.
 
-Also reads feature states, annotations and texts of an instance.
+This module also reads feature states, annotations and texts of an instance.
 """
 
 import re
@@ -19,11 +19,11 @@ from virtshape.launcher.report import Note, Refusal
 
 DEVICES: Final = "spec.domain.devices"
 HOOKS_ANNOTATION: Final = "hooks.kubevirt.io/hookSidecars"
-"""Sidecars that change the domain before it starts."""
+"""Annotation that requests sidecars, which change the domain before it starts."""
 IGNITION_ANNOTATION: Final = "kubevirt.io/ignitiondata"
-"""Ignition configuration for the first boot of CoreOS."""
+"""Annotation with the Ignition configuration for the first boot of CoreOS."""
 MEMFD_ANNOTATION: Final = "kubevirt.io/memfd"
-"""If the value is `false`, files back huge pages instead of memfd."""
+"""Annotation that disables memfd for huge pages if its value is `false`."""
 
 _UNWRITABLE: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

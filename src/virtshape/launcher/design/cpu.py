@@ -87,7 +87,7 @@ def _design_features(context: DesignContext, asked: list[CPUFeature]) -> list[Fe
 
 
 def _check_feature(context: DesignContext, field: str, name: str) -> None:
-    """Refuse a feature that QEMU does not support: its emulator would drop the feature silently."""
+    """Refuse a feature that QEMU does not support, because its emulator would drop the feature silently."""
     known = context.host.cpu_features
     if known and name not in known:
         context.refuse(field, f"this host does not support the CPU feature {name}")

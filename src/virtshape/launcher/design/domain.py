@@ -40,7 +40,7 @@ class Design(Struct, frozen=True, kw_only=True):
     """A domain, with refused and substituted fields."""
 
     domain: Domain
-    """Must not be started if there are refusals."""
+    """The domain, which must not be started if there are refusals."""
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[Note, ...] = ()
     checks: Checks = Checks()
@@ -68,7 +68,7 @@ def design_domain(
     parts, checks = design_devices(vmi, host, sources, directory), design_checks(context)
     check_unsupported_fields(context)
     domain = _compose(context, parts, assigned_cpus, state_directory)
-    # For another architecture, only that is reported: the other refusals may not apply on a suitable host.
+    # If the architecture differs, only that is reported: the other refusals may not apply on a suitable host.
     elsewhere = check_architecture(vmi, host)
     return Design(
         domain=domain,

@@ -38,7 +38,7 @@ _NEEDS: Final = {
 
 
 def design_hyperv(context: DesignContext, features: Features) -> Hyperv | None:
-    """Return the requested enlightenments, or passthrough of all that the host supports; None if not requested."""
+    """Return the requested enlightenments, or passthrough of all that the host supports; None without a request."""
     asked, everything = features.hyperv, features.hyperv_passthrough
     if asked is not None:
         return _design_each(context, asked)

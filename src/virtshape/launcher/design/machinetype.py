@@ -21,7 +21,7 @@ def check_architecture(vmi: VirtualMachineInstance, host: Host) -> list[Refusal]
 
 
 def name_architecture(host: Host) -> KernelArchitecture:
-    """Return libvirt's name of the host's architecture."""
+    """Return libvirt's name for the host's architecture."""
     return KERNEL_NAMES[host.architecture]
 
 

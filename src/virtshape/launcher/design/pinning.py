@@ -45,7 +45,7 @@ def allot_cpus(cells: Sequence[NumaCell], topology: Topology, *, across_cells: b
 
 
 def spread_iothreads(count: int, cpus: Chunk) -> tuple[Pin, ...]:
-    """Distribute the vCPUs' CPUs evenly over I/O threads; round-robin if there are more threads than CPUs."""
+    """Distribute the vCPUs' CPUs evenly over I/O threads, or round-robin if there are more threads than CPUs."""
     if count >= len(cpus):
         return tuple(Pin(thread, (cpus[thread % len(cpus)],)) for thread in range(1, count + 1))
     size, rest = divmod(len(cpus), count)

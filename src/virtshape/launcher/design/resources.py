@@ -13,7 +13,7 @@ _RESOURCES: Final = ("spec", "domain", "resources")
 
 
 def check_resources(context: DesignContext, vcpus: int) -> None:
-    """Refuse resources that the host does not have, and limits below the guest's memory; note CPU limits."""
+    """Refuse resources that the host does not have and memory limits below the guest's memory; note CPU limits."""
     resources = context.spec.domain.resources or ResourceRequirements()
     requests, limits = resources.requests or {}, resources.limits or {}
     _check_memory_request(context, requests)

@@ -35,9 +35,9 @@ class Cell(Struct, frozen=True):
 
     id: int
     cpus: tuple[int, ...]
-    """vCPU numbers."""
+    """Numbers of the vCPUs in the cell."""
     memory: int
-    """Bytes."""
+    """Memory size in bytes."""
 
 
 class Cpu(Struct, frozen=True, kw_only=True):
@@ -45,9 +45,9 @@ class Cpu(Struct, frozen=True, kw_only=True):
 
     mode: Literal["custom", "host-model", "host-passthrough"]
     model: str | None = None
-    """Model name; only in mode `custom`."""
+    """Name of the model; set only in the mode `custom`."""
     check: Literal["none", "partial", "full"] | None = None
-    """How strictly libvirt compares the guest's CPU with the requested one; libvirt's default when None."""
+    """How strictly libvirt compares the guest's CPU with the requested one; None means libvirt's default."""
     topology: Topology = Topology()
     features: tuple[Feature, ...] = ()
     cells: tuple[Cell, ...] = ()

@@ -1,4 +1,4 @@
-"""Hypervisor features of a domain: structs and their XML. The machine type decides about features that are None."""
+"""Hypervisor features of a domain: structs and their XML. None means the default of the machine type."""
 
 from typing import Literal
 from xml.etree.ElementTree import Element
@@ -18,14 +18,14 @@ class Enlightenment(Struct, frozen=True, kw_only=True):
     """A Hyper-V enlightenment."""
 
     name: str
-    """Element name."""
+    """Name of libvirt's element."""
     on: bool
     retries: int | None = None
-    """Only for `spinlocks`."""
+    """Number of retries; set only for `spinlocks`."""
     value: str | None = None
-    """Only for `vendor_id`."""
+    """The vendor ID; set only for `vendor_id`."""
     direct: bool | None = None
-    """Only for `stimer`."""
+    """Whether direct mode is enabled; set only for `stimer`."""
 
 
 class Hyperv(Struct, frozen=True, kw_only=True):

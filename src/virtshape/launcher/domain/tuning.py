@@ -18,7 +18,7 @@ class Schedule(Struct, frozen=True):
     """Realtime scheduling of vCPUs."""
 
     vcpus: str
-    """CPU list, for example `0-3,^1`."""
+    """List of vCPUs, for example `0-3,^1`."""
     priority: int = 1
 
 
@@ -27,7 +27,7 @@ class CpuTune(Struct, frozen=True, kw_only=True):
 
     vcpu_pins: tuple[Pin, ...] = ()
     emulator_pin: tuple[int, ...] = ()
-    """Host CPUs for QEMU's emulator threads; any if empty."""
+    """Host CPUs for QEMU's emulator threads; if empty, all may be used."""
     iothread_pins: tuple[Pin, ...] = ()
     realtime: Schedule | None = None
 

@@ -1,4 +1,4 @@
-"""Poll the guest agent for the operating system and interfaces: on connect, on request, and periodically."""
+"""Poll the guest agent for the operating system and interfaces when it connects, and then periodically."""
 
 import logging
 import threading

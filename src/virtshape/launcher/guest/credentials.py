@@ -1,7 +1,7 @@
 """
 Propagate SSH keys and passwords into a guest through its agent: when the agent connects, and when a secret changes.
 
-Reports only success or failure, never the credentials.
+Failures are published in the guest's report, without the credentials.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
 """
-Handle requests that arrive before the guest has started or was found again.
+Handle requests that arrive before the guest has started, or before a running guest was found again.
 
 Status requests get the report at once, stop and kill cancel the start, and all other requests wait for the start.
 """

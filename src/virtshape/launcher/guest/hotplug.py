@@ -1,7 +1,8 @@
 """
 vCPU and memory hotplug for a running guest.
 
-Memory is resized with a virtio-mem device, up to the maximum that the guest was started with. Sizes are in KiB.
+Memory is resized with a virtio-mem device, up to the maximum that the guest was started with. The device's sizes are in
+KiB.
 """
 
 import xml.etree.ElementTree as ET
@@ -20,14 +21,14 @@ class MemoryRange(Struct, frozen=True):
     """How much memory a guest can have, in KiB."""
 
     minimum: int
-    """Memory at start."""
+    """Memory with which the guest was started."""
     maximum: int
     alias: str = ""
-    """Alias of the device; empty if it was not added yet."""
+    """Alias of the virtio-mem device; empty until the device is added."""
 
 
 class HotplugError(Exception):
-    """The guest cannot have the requested size."""
+    """The running guest cannot be changed as requested."""
 
 
 def set_vcpus(domain: Any, count: int) -> None:

@@ -21,7 +21,7 @@ class Networking:
     def __init__(self, network: GuestNetwork | None = None, chosen: Mapping[PortKey, int] | None = None) -> None:
         self._network = network
         self.ports: Mapping[PortKey, int] | None = chosen
-        """Host ports that the guest's named ports must use; None if any is allowed."""
+        """Host ports that the guest's named ports must use; None if any host port is allowed."""
 
     def start(self, notes: NotePublisher) -> None:
         """Wait until the namespace is connected; publish notes about problems."""

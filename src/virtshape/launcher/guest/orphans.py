@@ -58,7 +58,7 @@ def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
     for directory in proc.iterdir():
         if not directory.name.isdecimal():
             continue
-        with contextlib.suppress(OSError):  # it was reaped meanwhile
+        with contextlib.suppress(OSError):  # the child was reaped meanwhile
             text = (directory / "stat").read_text()
             name, rest = text[text.index("(") + 1 :].rsplit(")", 1)
             state, parent_pid, _, session, *_ = rest.split()
@@ -67,7 +67,7 @@ def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
 
 
 def _is_orphan(ended: Ended) -> bool:
-    """Return True if libvirt does not wait for the child: it left this session and is not a fork by libvirt."""
+    """Return True if libvirt does not wait for the child: it left this session and is not one of libvirt's forks."""
     if ended.session == os.getsid(0):
         return False
     return ended.session != ended.pid or ended.name != _get_own_name()

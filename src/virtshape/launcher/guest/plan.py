@@ -37,9 +37,9 @@ class Checks(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The checks of a guest."""
 
     readiness: Check | None = None
-    """Check whether the guest is ready."""
+    """The check whether the guest is ready."""
     liveness: Check | None = None
-    """Check whether the guest is alive; the guest is stopped if it is not."""
+    """The check whether the guest is alive; the guest is stopped if it is not."""
 
 
 class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,7 +47,7 @@ class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     directory: str
     users: tuple[str, ...] = ()
-    """Users that get the files as authorized keys; if empty, each file is the password of the user with its name."""
+    """Users that get the files as authorized keys; if empty, each file is a password, and its name is the user."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Domain name."""
     xml: str
     paused: bool = False
-    """Start with the CPUs paused."""
+    """Whether the guest starts with its CPUs paused."""
     grace: float = float(DEFAULT_GRACE_SECONDS)
     """Seconds that the guest has for its shutdown if a signal or the liveness probe stops it."""
     checks: Checks = Checks()
@@ -73,4 +73,4 @@ class Plan(Struct, frozen=True, kw_only=True):
     port_address: str = LOOPBACK
     """Host address on which named ports are opened."""
     forwards: Mapping[str, tuple[Forward, ...]] = {}
-    """Ports that may be forwarded, by interface name; all ports of an interface that is not in the mapping."""
+    """Ports that may be forwarded, by interface name; an interface that is not listed has no restriction."""

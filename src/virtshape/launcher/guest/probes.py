@@ -26,9 +26,9 @@ _FORWARD: Final = "TCP[HOST_FORWARD]"
 
 Address = IPv4Address | IPv6Address
 FindAddress = Callable[[int], tuple[str, int]]
-"""Returns host and port for a guest port; raises ConnectionError if there is no way to reach it."""
+"""Returns the host and port to connect to for a guest port; raises ConnectionError if the guest cannot be reached."""
 ListConnections = Callable[[], str]
-"""Returns QEMU's list of user-mode connections; empty if the guest has another network."""
+"""Returns QEMU's list of user-mode connections; empty if the guest has another kind of network."""
 AgentCommand = Callable[[str, float], str]
 """Sends a command to the guest agent, with a timeout in seconds; returns the response, or raises OSError."""
 

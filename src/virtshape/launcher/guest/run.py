@@ -164,7 +164,7 @@ class _Process:
             return None
 
     def _find_plan(self) -> Plan | None:
-        """Wait for the plan, or read that of the previous process; if preparation failed, publish that, return None."""
+        """Wait for the plan, or read that of the previous process; return None after publishing a failure."""
         if self._preparation is None:
             return msgspec.json.decode(self._layout.plan.read_bytes(), type=Plan)
         outcome = self._preparation.wait()

@@ -1,7 +1,7 @@
 """
 Attach disks to a running guest and detach them.
 
-The launch request contains the volume, the disk and the mount: the supervisor adds them before it sends the request.
+The supervisor adds the volume, the disk and the mount to the launch request before it requests the disk.
 """
 
 import xml.etree.ElementTree as ET

@@ -1,7 +1,7 @@
 """
 Read container images from files: OCI layouts in a directory or tar archive, and `docker save` archives.
 
-Manifest digests are verified here, layer digests when files are extracted.
+Manifest digests are verified here, and layer digests when files are extracted.
 """
 
 import io

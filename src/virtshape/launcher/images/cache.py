@@ -1,8 +1,8 @@
 """
 Cache of files from container images, by image digest. Cached files are never changed.
 
-Also stores the digest that each reference resolved to. Concurrent fetches of the same image wait for each other. The
-modification time of an image's directory is the time of its last use.
+The cache also stores the digest that each reference resolved to. Concurrent fetches of the same image wait for each
+other. The modification time of an image's directory is the time of its last use.
 """
 
 import fcntl
@@ -147,7 +147,7 @@ class Cache:
         """
         Remove the least recently used images until the others take at most `limit` bytes.
 
-        Images of paths in use, images used in the last ten minutes and images that are being fetched are kept.
+        Images with paths in use, images used in the last ten minutes and images that are being fetched are kept.
         """
         images = sorted(_list_images(self._directory / "disks"), key=lambda image: image.used)
         known = {image.home.name for image in images}

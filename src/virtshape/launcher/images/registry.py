@@ -1,8 +1,8 @@
 """
 Client for container registries (OCI distribution protocol): manifests by tag or digest, blobs by digest.
 
-Verifies the digest of everything that is requested by digest. Uses plain HTTP for loopback addresses and for registries
-that are configured so.
+The digest of everything that is requested by digest is verified. Plain HTTP is used for loopback addresses and for
+registries that are configured so.
 """
 
 import re

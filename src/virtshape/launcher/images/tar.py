@@ -41,7 +41,7 @@ class Readable(Protocol):
     """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; b"" at the end."""
+        """Return at most `size` bytes, or b"" at the end."""
 
 
 class TarEntry(NamedTuple):
@@ -104,7 +104,7 @@ class TarReader:
             raise TarError("it is empty")
 
     def read(self, size: int) -> bytes:
-        """Return at most `size` bytes of the current entry; b"" at its end."""
+        """Return at most `size` bytes of the current entry, or b"" at its end."""
         wanted = min(size, self._content)
         chunk = self._read(wanted) if wanted else b""
         if wanted and not chunk:

@@ -69,7 +69,7 @@ def run_pasta(directory: Path, process: int, forwards: Sequence[PortForward]) ->
 
 
 def read_failure(directory: Path) -> str:
-    """Return the last line that pasta printed."""
+    """Return the last line that pasta printed, or an empty string."""
     try:
         lines = (directory / LOG).read_text(errors="replace").splitlines()
     except OSError:

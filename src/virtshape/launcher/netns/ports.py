@@ -19,7 +19,7 @@ Protocol = Literal["tcp", "udp"]
 PortKey = tuple[str, Protocol, int]
 """Interface, protocol and port of the guest."""
 FIRST_ORDINARY: Final = 1024
-"""Lower ports are reserved for services of the host."""
+"""First host port for guests; lower ports are reserved for services of the host."""
 MAX_PORTS: Final = 256
 """Maximum number of named ports of one interface; an instance with more is refused."""
 

@@ -2,7 +2,7 @@
 Grant a guest access to the files of its volumes: write access to its own, read access to shared ones.
 
 Files in the data directory change their owner. Claims that another guest uses at the same time, and host disks, keep
-theirs: an ACL grants access for as long as the guest exists.
+their owner: an ACL grants access for as long as the guest exists.
 """
 
 import contextlib

@@ -56,7 +56,7 @@ def make_guest_account(user: int, base: Account) -> Account:
 
 
 def choose_user(users: Sequence[int], taken: Collection[int], last: int | None = None) -> int | None:
-    """Return a user that no guest has, starting after the last one chosen; None if all are taken."""
+    """Return the next user, after the last one chosen, that no guest has; None if all are taken."""
     start = users.index(last) + 1 if last in users else 0
     for user in (*users[start:], *users[:start]):
         if user not in taken and user not in (0, GUEST_USER) and not _is_known(user):
@@ -84,7 +84,7 @@ def _is_known(user: int) -> bool:
 
 
 def _list_device_groups() -> set[int]:
-    """Return the groups that may use devices for guests, without root's."""
+    """Return the groups that may use devices for guests, without the root group."""
     groups = set()
     for name in _DEVICES:
         try:

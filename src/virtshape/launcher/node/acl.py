@@ -22,7 +22,7 @@ _NO_ID: Final = 0xFFFFFFFF
 _SEARCH: Final = 1
 _ALL: Final = 7
 Entries = Mapping[tuple[int, int], int]
-"""Permissions by tag and id."""
+"""Permissions of ACL entries, by tag and ID."""
 
 
 def grant_search(directory: Path, group: int) -> None:

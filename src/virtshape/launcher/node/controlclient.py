@@ -40,7 +40,7 @@ def pin_socket(path: Path) -> Iterator[str]:
 
 
 async def send_request(path: Path, request: Request) -> Answer:
-    """Send a request to a launcher process; raise OSError if it does not run or exits."""
+    """Send a request to a launcher process and return its answer; raise OSError if it does not run or exits."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         with pin_socket(path) as pinned:
             reader, writer = await asyncio.open_unix_connection(pinned, limit=MAX_LINE_BYTES)

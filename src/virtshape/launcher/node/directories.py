@@ -79,7 +79,7 @@ class GuestDirectories:
         return Layout(_shorten(self._locate(uid)))
 
     def get_account(self, uid: str) -> Account:
-        """Return the account of an instance's guest; the common account if it has no directory yet."""
+        """Return the account of an instance's guest, or the common account if the guest has no directory yet."""
         user = self._find_user(self._locate(uid)) if self._is_other() else None
         return make_guest_account(user, self.account) if user is not None else self.account
 

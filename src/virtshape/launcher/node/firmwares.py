@@ -20,7 +20,7 @@ def find_firmwares(architecture: str, machine: str) -> tuple[Firmware, ...]:
 
 
 def read_descriptions(directories: tuple[Path, ...], architecture: str, machine: str) -> Iterator[Firmware]:
-    """Yield the suitable firmware builds, by name of the descriptor; earlier directories override later ones."""
+    """Yield the suitable firmware builds, sorted by descriptor name; earlier directories override later ones."""
     files = {path.name: path for directory in reversed(directories) for path in directory.glob("*.json")}
     for name in sorted(files):
         try:

@@ -40,7 +40,7 @@ class ForkServer:
         self._socket = own
 
     async def start(self, directory: Path, log: Path, account: Account, reach: tuple[str, ...]) -> int:
-        """Start a launcher process for a directory and return its pid; it can access the paths in `reach`."""
+        """Start a launcher process for a directory and return its pid; the process can access `reach`."""
         confinement = confine_to(account, reach)
         request = SpawnRequest(module=self._module, directory=str(directory), log=str(log), confinement=confinement)
         async with self._lock:

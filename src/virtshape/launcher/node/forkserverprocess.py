@@ -1,8 +1,9 @@
 """
 The fork server process: preload what launcher processes need, then fork one for each request.
 
-Started as `python -m virtshape.launcher.node.forkserverprocess DESCRIPTOR`. The descriptor is a socket: each message
-is a SpawnRequest, and each response is a process ID. The process exits with its supervisor; launchers keep running.
+It is started as `python -m virtshape.launcher.node.forkserverprocess DESCRIPTOR`. The descriptor is a socket: each
+message is a SpawnRequest, and each response is a process ID. The process exits with its supervisor; launcher processes
+keep running.
 """
 
 import gc

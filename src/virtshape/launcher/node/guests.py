@@ -83,7 +83,7 @@ class Guests:
         self._forkserver = ForkServer(launcher, directories.forkserver_log if use_forkserver else None)
 
     def adopt(self) -> None:
-        """Adopt the guests of an earlier supervisor, running or not."""
+        """Adopt the guests of an earlier supervisor, whether they run or not."""
         self._forkserver.open()
         self._directories.remove_dangling_links()
         for uid in self._directories.list_guests():

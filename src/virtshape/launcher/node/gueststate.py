@@ -26,7 +26,7 @@ from virtshape.launcher.report import Report
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _TAIL_BYTES: Final = 4096
 MAX_LOG_BYTES: Final = 16 * 1024 * 1024
-"""How much of the end of a console log is read."""
+"""Maximum number of bytes that are read from the end of a console log."""
 _DRIVER_PID: Final = "driver.pid"
 """Libvirt's PID file of the launcher process, next to those of QEMU."""
 _DEAD: Final = ("Z", "X")
@@ -110,7 +110,7 @@ def is_alive(pid: int | None, layout: Layout) -> bool:
         # directory, except that a new process has no command yet.
         if name == get_process_name(layout.directory) or not command or str(layout.directory).encode() in command:
             return True
-        return layout.directory.samefile(process / "cwd")  # launchers of earlier releases; needs CAP_SYS_PTRACE
+        return layout.directory.samefile(process / "cwd")  # for launchers of earlier releases; needs CAP_SYS_PTRACE
     except OSError:
         return False
 

@@ -86,7 +86,7 @@ def does_kvm_work(device: Path = KVM_DEVICE, cpuinfo: Path = PROC / "cpuinfo") -
 
 
 def has_virtualization(cpuinfo: str) -> bool:
-    """Return True if all CPUs in /proc/cpuinfo support virtualization; other architectures do not list flags."""
+    """Return True if all CPUs in /proc/cpuinfo support virtualization, or if no flags are listed, as on arm64."""
     flags = [line.partition(":")[2].split() for line in cpuinfo.splitlines() if line.startswith("flags")]
     return all(_VIRTUALIZATION_FLAGS & set(each) for each in flags)
 

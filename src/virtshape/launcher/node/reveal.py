@@ -95,7 +95,7 @@ def _run_inside(pid: int, act: Callable[[], object]) -> None:
             root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             namespace = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                _require(_libc.unshare(_CLONE_NEWNS))  # a thread that shares its directory cannot change namespaces
+                _require(_libc.unshare(_CLONE_NEWNS))  # setns fails while the thread shares its working directory
                 _require(_libc.setns(namespace, _CLONE_NEWNS))
                 os.fchdir(root)
                 os.chroot(".")

@@ -1,4 +1,4 @@
-"""Tap devices: root creates them for a guest, attaches them to a bridge, and removes them when the guest ends."""
+"""Tap devices: root creates them for a guest, attaches them to a bridge, and removes them with the guest."""
 
 import errno
 import fcntl

@@ -1,5 +1,5 @@
 """
-Commands that clients exec in a launcher pod: `python -m virtshape.launcher.pod.exec ACTION`.
+Commands that clients run in a launcher pod through exec: `python -m virtshape.launcher.pod.exec ACTION`.
 
     ask JSON             send a request to the launcher process and print its answer
     console, vnc         connect standard input and output to the serial console or VNC

@@ -13,7 +13,7 @@ from virtshape.launcher.volumes.task import Task, UnusableVolumeError
 
 
 def prepare_host_disk(task: Task) -> Source:
-    """Return the host disk that was mounted for the guest, or find or create it."""
+    """Return the host disk that was mounted for the guest; without a mount, find or create the disk."""
     found = task.find_mount()
     if found is None and task.volume.host_disk is not None:
         found = ensure_host_disk(task.volume.host_disk, task.host_disk_roots)

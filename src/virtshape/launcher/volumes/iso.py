@@ -50,7 +50,7 @@ class _Directory:
         self.files: list[_File] = []
 
     def enter(self, name: str) -> "_Directory":
-        """Return the subdirectory of this name; create it if needed."""
+        """Return the subdirectory with this name; create it if needed."""
         for directory in self.directories:
             if directory.name == name:
                 return directory
@@ -58,7 +58,7 @@ class _Directory:
         return self.directories[-1]
 
     def walk(self) -> Iterator["_Directory"]:
-        """Yield this directory and all below it, breadth first."""
+        """Yield this directory and all directories below it, breadth first."""
         level = [self]
         while level:
             yield from level

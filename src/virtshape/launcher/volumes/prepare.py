@@ -50,7 +50,7 @@ KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
     "service_account": ("serviceAccount", prepare_service_account),
     "downward_api": ("downwardAPI", prepare_downward_api),
 }
-"""How each kind of volume is prepared."""
+"""The field in the API and the function that prepares the volume, by kind of volume."""
 # Not prepared: containerPath is a shared directory, the guest does not see memoryDump, and downwardMetrics must be
 # updated continuously.
 

@@ -1,4 +1,4 @@
-"""Design serial console, virtio channels and USB redirection ports."""
+"""Design the serial console, virtio channels and USB redirection ports."""
 
 from typing import Final
 

@@ -11,7 +11,7 @@ from virtshape.launcher.domain.devices.interface import Forward, Interface
 
 _MAX_QUEUES: Final = 256
 _MAX_PORTS: Final = 256
-"""QEMU opens a socket for each listed port."""
+"""Maximum number of listed ports per interface; QEMU opens a socket for each of them."""
 _IGB_LIBVIRT, _IGB_QEMU = 9_003_000, 8_000_000
 _DHCP_FIELDS: Final = {
     "boot_file_name": "bootFileName",

@@ -1,4 +1,4 @@
-"""Design TPM, RNG, watchdog, panic devices, balloon and vsock."""
+"""Design the TPM, RNG, watchdog, panic, balloon and vsock devices."""
 
 from typing import Final
 

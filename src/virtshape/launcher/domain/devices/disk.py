@@ -28,7 +28,7 @@ class Source(Struct, frozen=True, kw_only=True):
     preallocated: bool = False
     """Whether all blocks are allocated."""
     logical_block_size: int = 512
-    """Bytes. With `matchVolume`, the guest sees this value and the next two."""
+    """Size in bytes. With `matchVolume`, the guest sees this value and the next two."""
     physical_block_size: int = 512
     discard_granularity: int | None = None
 
@@ -45,15 +45,15 @@ class Disk(Struct, frozen=True, kw_only=True):
     """A disk, CD-ROM or LUN."""
 
     name: str
-    """Name of its volume."""
+    """Name of the disk's volume."""
     device: Literal["disk", "cdrom", "lun"] = "disk"
     source: Source | None = None
-    """None for an empty CD-ROM."""
+    """The image; None for an empty CD-ROM."""
     target: str
     """Device name such as `vda`; determines the order on a bus."""
     bus: str
     model: str | None = None
-    """virtio model (transitional or not); only on the virtio bus."""
+    """The virtio model (transitional or not); set only on the virtio bus."""
     tray: str | None = None
     read_only: bool = False
     shareable: bool = False
@@ -122,10 +122,10 @@ def _add_source(element: Element, disk: Disk) -> None:
 
 
 class Filesystem(Struct, frozen=True):
-    """A directory shared by virtiofs."""
+    """A directory that is shared with the guest through virtiofs."""
 
     name: str
-    """Name of its volume, and the mount tag in the guest."""
+    """Name of the volume, which is also the mount tag in the guest."""
     socket: str
     """Socket of the virtiofs daemon."""
     iommu: bool = False

@@ -21,7 +21,7 @@ class Video(Struct, frozen=True, kw_only=True):
     model: str
     heads: int | None = None
     vram: int | None = None
-    """KiB."""
+    """Video memory in KiB."""
 
 
 class Input(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from virtshape.launcher.domain.xml import add
 
 
 class Subnet(Struct, frozen=True):
-    """Address range of user-mode networking."""
+    """An address range for user-mode networking."""
 
     family: Literal["ipv4", "ipv6"]
     address: str
@@ -18,7 +18,7 @@ class Subnet(Struct, frozen=True):
 
 
 class Forward(Struct, frozen=True):
-    """Guest ports to forward. Not part of the XML: ports are forwarded while the guest runs."""
+    """A range of guest ports to forward. It is not part of the XML: ports are forwarded while the guest runs."""
 
     protocol: Literal["tcp", "udp"]
     first: int
@@ -34,7 +34,7 @@ class Interface(Struct, frozen=True, kw_only=True):
     """A network interface."""
 
     name: str
-    """Name of its network."""
+    """Name of the interface, which is also the name of its network."""
     kind: Literal["user", "tap"] = "user"
     device: str | None = None
     """Tap device on the host."""
@@ -46,7 +46,7 @@ class Interface(Struct, frozen=True, kw_only=True):
     restricted: bool = False
     """Whether user-mode networking blocks outgoing traffic. Not part of the XML, which has no element for it."""
     forwards: tuple[Forward, ...] = ()
-    """Ports to forward; all if empty."""
+    """Guest ports that may be forwarded; if empty, all may be."""
     model: str
     mac: str | None = None
     vhost: bool = False

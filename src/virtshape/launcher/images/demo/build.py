@@ -126,7 +126,7 @@ def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
 
 
 def is_kernel(path: str) -> bool:
-    """Return True if a file of a package is a kernel image."""
+    """Return True if a path in a package is that of a kernel image."""
     return any(fnmatch(path, pattern) for pattern in _KERNEL_FILES)
 
 
