@@ -85,7 +85,7 @@ async def _create(
 
 
 def _read_applied(body: bytes, validation: str) -> tuple[JsonObject, list[str]]:
-    """Return the object in a body, and warnings; duplicate keys are an error only with strict validation."""
+    """Return the object in a body, and warnings about duplicate keys; strict validation rejects such keys."""
     try:
         tree = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -102,7 +102,7 @@ def _read_applied(body: bytes, validation: str) -> tuple[JsonObject, list[str]]:
 
 
 def _validate_head(applied: JsonObject) -> None:
-    """Raise StatusError if apiVersion, kind or metadata have the wrong type."""
+    """Raise StatusError if apiVersion, kind or metadata has the wrong type."""
     for field, wanted in (("apiVersion", str), ("kind", str), ("metadata", dict)):
         if not isinstance(applied.get(field), wanted | None):
             raise StatusError(400, "BadRequest", f"error decoding patch: {field} has the wrong type")

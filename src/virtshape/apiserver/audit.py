@@ -1,7 +1,7 @@
 """
 Audit log: one JSON line per write request, with the user, the object and the result.
 
-Entries never contain the content of objects or tokens. Only the owner may read the file. A large file is rotated.
+Entries never contain tokens or the contents of objects. Only the owner may read the file. A large file is rotated.
 If the log cannot be written, the error is logged and requests continue.
 """
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """The user that a request is authorized as, and the user that impersonates it, if any."""
+    """The user that a request is authorized as, and the name of the user that impersonates this user, if any."""
 
     user: User
     impersonator: str = ""
@@ -63,9 +63,9 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     code: int
     """The HTTP status code of the response."""
     reason: str = ""
-    """The reason of a failed request, such as `Conflict`."""
+    """Why the request failed, such as `Conflict`."""
     latency_ms: float
-    """The time to the response, in milliseconds."""
+    """The time from the request to the response, in milliseconds."""
     source_ip: str = ""
     """The client's IP address."""
     user_agent: str = ""
@@ -85,7 +85,7 @@ class AuditLog:
         self._size = os.fstat(self._descriptor).st_size
 
     def record(self, entry: AuditEntry) -> None:
-        """Append an entry."""
+        """Append an entry; a failed write is logged, not raised."""
         line = _encoder.encode(entry) + b"\n"
         try:
             if self._size and self._size + len(line) > self._largest:
@@ -130,7 +130,7 @@ class AuditLog:
 
 
 def shorten(text: str) -> str:
-    """Truncate a client's text to the maximum length."""
+    """Truncate text from a client to MAX_TEXT_LENGTH characters."""
     return text if len(text) <= MAX_TEXT_LENGTH else text[: MAX_TEXT_LENGTH - 1] + "…"
 
 
@@ -139,7 +139,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 class _ResponseBody(msgspec.Struct):
-    """The fields that objects and Status responses share and that identify the object."""
+    """The fields of an object or a Status that contain the object's name and the reason for a failure."""
 
     metadata: _Named = _Named()
     details: _Named = _Named()
@@ -153,7 +153,7 @@ _decode_body = msgspec.json.Decoder(_ResponseBody).decode
 def build_audit_entry(
     request: Request, route: Route, caller: Caller, response: Response | int, began: float
 ) -> AuditEntry:
-    """Return the entry for a write; `response` is only a code if none was sent, `began` is in seconds since 1970."""
+    """Return the entry for a write; `response` may be only a status code, `began` is in seconds since 1970."""
     body = _EMPTY if route.name and _is_success(response) else _read(response)
     return AuditEntry(
         time=datetime.fromtimestamp(began, UTC),

@@ -32,7 +32,7 @@ def read_object(
 
 
 def with_type(tree: JsonObject, kind: Kind, *, patching: bool = False) -> JsonObject:
-    """Return the tree with apiVersion and kind, which must match this kind; built-in kinds may omit both."""
+    """Return the tree with apiVersion and kind; raise StatusError unless they match. Built-in kinds may omit both."""
     version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
     if (version, name) == (kind.api_version, kind.kind):
         return tree
@@ -84,7 +84,7 @@ def _kind_error(tree: JsonObject, kind: Kind) -> StatusError:
 
 
 def read_json(body: bytes) -> Any:
-    """Decode a JSON body."""
+    """Decode a JSON body; raise StatusError 400 if it is invalid."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -92,7 +92,7 @@ def read_json(body: bytes) -> Any:
 
 
 def read_yaml(body: bytes) -> JsonObject:
-    """Decode a YAML body that contains exactly one object."""
+    """Decode a YAML body; raise StatusError 400 unless it contains exactly one object."""
     documents = read_documents(body, "body", most=2)
     if len(documents) != 1 or not isinstance(documents[0].tree, dict):
         raise StatusError(400, "BadRequest", "error decoding patch: expected one object")

@@ -1,14 +1,14 @@
 """
-Supported operations per kind: verbs, subresources, and whether the kind is a custom resource.
+Supported operations: the verbs, subresources and deprecated versions of each kind, and the subresource API.
 
-Discovery, OpenAPI and routing share this table.
+Discovery, OpenAPI and routing share these tables.
 """
 
 from typing import NamedTuple
 
 from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 
-# Kubernetes lists the verbs of built-in kinds alphabetically and those of custom resources in this order.
+# Kubernetes lists the verbs of built-in kinds alphabetically, but those of custom resources in the second order.
 _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _DEFINED_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERBS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -67,7 +67,7 @@ class Subresource(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action of the subresource API; discovery lists no verbs for these."""
+    """An action of the subresource API; discovery lists actions without verbs."""
 
     name: str
     namespaced: bool
@@ -111,7 +111,7 @@ def is_create_only(kind: Kind) -> bool:
 
 
 def list_verbs(kind: Kind) -> tuple[str, ...]:
-    """Return the verbs that clients can use on the kind, in the order that Kubernetes lists them."""
+    """Return the verbs that clients can use on the kind, in the order in which Kubernetes lists them."""
     if is_create_only(kind):
         return ("create",)
     return _VERBS.get((kind.group, kind.kind), _DEFINED_VERBS if is_custom_resource(kind) else _ALL_VERBS)

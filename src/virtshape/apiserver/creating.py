@@ -28,7 +28,7 @@ _MOMENT: Final = re.compile(
 
 
 async def create_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Store a new object."""
+    """Create the object in the request body; a generated name that exists is replaced by another one."""
     options = read_write_options(request, "CreateOptions")
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -62,7 +62,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
 
 
 def _address(body: JsonObject, route: Route) -> JsonObject:
-    """Return the metadata of the body; raise StatusError if it contradicts the path."""
+    """Return the metadata in the body; raise StatusError if it is invalid or does not match the path."""
     sent = metadata_of(body)
     validate_address(sent, namespace=route.namespace)
     if sent.get("resourceVersion"):

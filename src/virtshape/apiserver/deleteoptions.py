@@ -1,7 +1,7 @@
 """
-DeleteOptions: parse them and decide whether a delete request removes the object or only marks it as deleting.
+Parse DeleteOptions and decide whether a delete request removes the object or only marks it as deleting.
 
-Nothing is stored here. Grace periods are parsed and ignored.
+This module does not change the store. Grace periods are parsed but ignored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class Deletion(NamedTuple):
 
 
 def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content_type: str = JSON) -> DeleteOptions:
-    """Return the options in the body of a delete request, or in its query; raise StatusError if they are invalid."""
+    """Return the options in the body, or in the query if the body is empty; raise StatusError if they are invalid."""
     try:
         options = _read_body(body, media_type(content_type) or JSON) if body else _read_query(query)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -62,7 +62,7 @@ def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content
 
 
 def decide_deletion(tree: JsonObject, options: DeleteOptions, kind: Kind, now: str) -> Deletion:
-    """Return what the options do to the object; raise StatusError 409 if a precondition is not met."""
+    """Return the result of deleting the object; raise StatusError 409 if a precondition is not met."""
     metadata = tree["metadata"]
     _validate_preconditions(metadata, options.preconditions or Preconditions(), kind)
     finalizers = _choose_finalizers(metadata.get("finalizers") or [], options)
@@ -158,7 +158,7 @@ def _is_namespace(kind: Kind) -> bool:
 
 
 def _mark(tree: JsonObject, finalizers: list[str], kind: Kind, now: str) -> JsonObject:
-    """Return the object with a deletionTimestamp, unless it already has one."""
+    """Return the object with these finalizers and a deletionTimestamp."""
     metadata = tree["metadata"]
     changes: JsonObject = {}
     if finalizers != (metadata.get("finalizers") or []):

@@ -56,9 +56,9 @@ async def _delete_latest(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, key: Key
 ) -> tuple[Record, _Outcome] | None:
     """
-    Delete the object at a key, and retry if it changes meanwhile; return None if it does not exist.
+    Delete the object at a key, and retry if it changes meanwhile.
 
-    Return the object that was deleted, and the outcome.
+    Return the object before the deletion and the outcome, or None if the object does not exist.
     """
     for _ in range(MAX_TRIES):
         record = context.store.get(key)
@@ -74,7 +74,7 @@ async def _delete_latest(
 async def _delete(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
 ) -> _Outcome:
-    """Delete the object."""
+    """Delete the object or mark it as deleting; raise StaleError if it is no longer at this revision."""
     old = read_tree(record.value)
     deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
@@ -99,7 +99,7 @@ def _success(route: Route, uid: str) -> bytes:
 
 
 async def delete_collection(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Delete all matching objects in one commit; retry those that changed meanwhile."""
+    """Delete all matching objects, up to the limit, in one commit; retry those that changed meanwhile."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -116,7 +116,7 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
 async def _delete_all(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
 ) -> list[str]:
-    """Delete all objects, unless this is a dry run; return warnings."""
+    """Delete these objects, unless this is a dry run; return warnings."""
     writes, warnings, dry_run = [], [], bool(options.dry_run)
     for record in records:
         old = read_tree(record.value)

@@ -1,5 +1,5 @@
 """
-HTTP/1.1 server on asyncio: connections, and writing responses to them.
+HTTP/1.1 server on asyncio: accept connections, pass requests to the handler and write its responses.
 
 Responses keep the order of their requests, so clients may pipeline. Reading, parsing and handling stop while a client
 does not read its responses: a connection holds at most one response and a few requests. A handler returns its response,
@@ -28,7 +28,7 @@ from virtshape.stream.websocket import WebSocket
 
 MAX_PIPELINED: Final = 64
 MAX_PIPELINED_BYTES: Final = 1024 * 1024
-"""Limit of bytes in queued request bodies; one body may exceed it."""
+"""Maximum bytes in the bodies of queued requests; a single body may exceed it."""
 MAX_CONNECTIONS: Final = 4000
 SLICE: Final = 64 * 1024
 IDLE_SECONDS: Final = 180.0
@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._unsent: memoryview | None = None
-        self._held = 0  # size of the body or chunk that is being sent: all of it stays in memory until its end
+        self._held = 0  # size of the body or chunk being sent, which stays in memory until all of it is sent
         self._after_send: Callable[[], None] | None = None
         self._closing = False
         self._stopping = False
@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
         self._unauthorized = False
         self._socket: WebSocket | None = None
         self._current: Request | None = None
-        self._abort = self.abort  # keep one bound method: the memory budget compares by identity
+        self._abort = self.abort  # identifies this connection in the memory budget
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start reading requests from the client."""
@@ -145,7 +145,7 @@ class Connection(asyncio.Protocol):
             self._stall_timer = self._loop.call_later(STALL_SECONDS, self.abort)
 
     def resume_writing(self) -> None:
-        """Continue with responses, but not from within a write."""
+        """Resume responses, but only after the current callback, because a write may call this method."""
         self._writable.set()
         self._stop_stall_timer()
         if self._socket is not None:
@@ -179,7 +179,7 @@ class Connection(asyncio.Protocol):
         )
 
     def _admit(self, request: Request, size: int) -> StatusError | None:
-        """Reserve memory for a large body; return the error if the client is not authenticated or memory is short."""
+        """Reserve memory for a large body; return an error if the client is not authenticated or memory is short."""
         try:
             self._listener.authenticate(request)
         except StatusError as error:
@@ -190,7 +190,7 @@ class Connection(asyncio.Protocol):
         return None
 
     def _release(self, request: Request) -> None:
-        """Release the memory reserved for a request after its response."""
+        """Release the memory that was reserved for the body of a request."""
         if request.reserved and self._reserved:
             self._memory.release(request.reserved)
             self._reserved -= request.reserved
@@ -325,7 +325,7 @@ class Connection(asyncio.Protocol):
                         if not self._writable.is_set():
                             await self._writable.wait()
                     self._held = 0
-                    del chunk  # the next one may take long
+                    del chunk  # it must not stay in memory until the next one is available
         finally:
             self._streaming = False
             self._held = 0
@@ -335,7 +335,7 @@ class Connection(asyncio.Protocol):
                 await stream.chunks.aclose()  # type: ignore[attr-defined]  # every stream here is a generator
 
     async def _upgrade(self, upgrade: Upgrade) -> None:
-        """Switch to a WebSocket; the connection closes when it ends."""
+        """Switch the connection to a WebSocket, and close it when the stream ends."""
         if self._closing or self._stopping:
             await upgrade.stream.close()
             return
@@ -351,7 +351,7 @@ class Connection(asyncio.Protocol):
             self._closing = True
 
     def _refuse(self, error: StatusError) -> None:
-        """Queue the error response to a request that cannot be parsed, and stop reading."""
+        """Queue the error response to a request that cannot be parsed; it is the last response."""
         if not self._closing and not self._refused:
             self._refused = True
             self._enqueue(
@@ -366,7 +366,7 @@ class Connection(asyncio.Protocol):
         self._timer = self._loop.call_later(LINGER_SECONDS, self.close)
 
     def stop(self) -> None:
-        """End a stream, an upload, a WebSocket or an idle connection now; any other after its current response."""
+        """Close the connection after its response; an idle connection, an upload or a stream is closed immediately."""
         self._stopping = True
         self._waiting.clear()
         if self._unsent is not None:
@@ -378,7 +378,7 @@ class Connection(asyncio.Protocol):
             self._task.add_done_callback(lambda _: self.close())
 
     def close(self) -> None:
-        """Close after all written bytes are sent, however slowly the client reads."""
+        """Close after all written bytes are sent; abort if this takes longer than STALL_SECONDS."""
         self._close(STALL_SECONDS)
 
     def _close(self, timeout: float) -> None:
@@ -396,14 +396,14 @@ class Connection(asyncio.Protocol):
     @property
     def idle_since(self) -> float | None:
         """
-        The loop time of the last request, or None while a request is being handled.
+        The event loop time since when the connection is idle, or None while a request is being handled.
 
-        Earlier for clients that have not authenticated yet.
+        It is set earlier for clients that have not authenticated yet, so that their connections are closed first.
         """
         return None if self._busy or self._closing else self._deadline - IDLE_SECONDS
 
     def _start_idle_timer(self, seconds: float) -> None:
-        """Close after this time without a request; an earlier timer reschedules itself."""
+        """Close the connection after this time without a request; an earlier timer reschedules itself."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self._stop_idle_timer()
@@ -453,7 +453,7 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     def add(self, connection: Connection) -> bool:
-        """Add a connection; if there are too many, close the one idle for longest. Return False if all are busy."""
+        """Add a connection; if there are too many, close the one that is idle longest. Return False if all are busy."""
         if len(self.connections) >= self._max_connections:
             idle = [(since, other) for other in self.connections if (since := other.idle_since) is not None]
             if not idle:
@@ -467,7 +467,7 @@ class Listener:
         self.connections.discard(connection)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen and return the port; port 0 lets the system choose."""
+        """Start to listen and return the port; for port 0, the system chooses one."""
         self._server = await asyncio.get_running_loop().create_server(
             lambda: Connection(self),
             host,
@@ -480,7 +480,7 @@ class Listener:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self, seconds: float = 10.0) -> None:
-        """Stop listening, finish requests in progress, end streams and close all connections."""
+        """Stop listening, finish requests in progress and end streams; after `seconds`, abort open connections."""
         if self._server is None:
             return
         self._server.close()

@@ -1,7 +1,7 @@
 """
 A request body that is read while it is being received, such as an upload.
 
-Buffers a few MiB at most: the connection stops reading from the client when the handler is slower.
+A body buffers a few MiB at most: the connection pauses reading from the client while the handler is slower.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ MAX_UNREAD: Final = 4 << 20
 
 class IncomingBody:
     """
-    The chunks of a body: fed by a connection, read by one handler.
+    A body that a connection feeds in chunks and one handler reads.
 
     `send_continue` is called at the first read, `throttle` when reading from the client must pause or may resume.
     """
@@ -53,7 +53,7 @@ class IncomingBody:
         self._release()
 
     async def read(self) -> bytes:
-        """Return all bytes received since the last read; empty at the end."""
+        """Wait for data and return all bytes received since the last read; return no bytes at the end."""
         if not self._is_asked:
             self._is_asked = True
             self._send_continue()

@@ -1,7 +1,7 @@
 """
-Limits of the server: concurrent writes, body size, nesting depth, request timeout.
+Limits of the server: concurrent writes, body size, nesting depth and request timeout.
 
-Errors use the status codes and messages that tell clients whether to retry.
+Errors have the status codes and messages of Kubernetes, from which clients decide whether to retry.
 """
 
 import re
@@ -14,7 +14,7 @@ from virtshape.api.times import parse_duration
 MAX_WRITES: Final = 200
 MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 MAX_OBJECT_BYTES: Final = 1536 * 1024
-"""Bytes of an object's stored JSON; the default of etcd's `--max-request-bytes`."""
+"""Maximum size of an object's stored JSON; equals the default of etcd's `--max-request-bytes`."""
 DEEPEST_NESTING: Final = 200
 RETRY_AFTER_SECONDS: Final = 1
 MAX_SECONDS: Final = 60.0
@@ -26,7 +26,7 @@ _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
 class Slots:
     """
-    Limit of concurrent writes: a context manager that raises 429 when full.
+    Limits concurrent writes: a context manager that raises StatusError 429 if all slots are taken.
 
     Reads are handled one at a time and need no slot.
     """
@@ -66,7 +66,7 @@ def validate_object_size(size: int, resource: str, name: str, largest: int = MAX
 
 
 def validate_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
-    """Raise StatusError if JSON is nested too deeply; called before decoding."""
+    """Raise StatusError if JSON is nested too deeply; call this before decoding it."""
     if body.count(b"{") + body.count(b"[") <= deepest or body.lstrip()[:1] not in (b"{", b"["):
         return
     brackets = _STRING.sub(b"", body).translate(None, _OTHERS)
@@ -75,7 +75,7 @@ def validate_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
 
 
 def read_timeout(text: str) -> float:
-    """Return a request's timeout in seconds, from a Go duration such as `1m30s`; at most the server's own limit."""
+    """Return a request's timeout in seconds from a Go duration such as `1m30s`; the maximum is MAX_SECONDS."""
     if not text:
         return MAX_SECONDS
     try:

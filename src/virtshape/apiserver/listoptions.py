@@ -23,7 +23,7 @@ Match = Literal["", "Exact", "NotOlderThan"]
 
 
 class ListOptions(Struct):
-    """What to list or watch, from which revision, and how much."""
+    """Options of a list or watch request."""
 
     label_selector: str
     field_selector: str
@@ -37,7 +37,7 @@ class ListOptions(Struct):
 
 
 def read_options(request: Request, *, watch: bool) -> ListOptions:
-    """Return the options of a request; raise StatusError with all invalid combinations."""
+    """Return the options of a request; raise StatusError if they are invalid."""
     parameter = request.parameter
     options = ListOptions(
         label_selector=parameter("labelSelector"),
@@ -72,7 +72,7 @@ def _read_number(text: str) -> int:
 
 
 def read_revision(text: str) -> int:
-    """Return the resourceVersion of a list; 0 if empty."""
+    """Parse the resourceVersion of a list request; return 0 if it is empty."""
     problem = find_revision_problem(text)
     if problem:
         message = f'invalid resource version: resourceVersion: Invalid value: "{text}": {problem}'
@@ -81,7 +81,7 @@ def read_revision(text: str) -> int:
 
 
 def read_watch_revision(text: str) -> int:
-    """Return the resourceVersion of a get or watch; Kubernetes reports errors differently there."""
+    """Parse the resourceVersion of a get or watch request, for which Kubernetes reports errors differently."""
     problem = find_revision_problem(text)
     if problem:
         raise StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {problem}')
@@ -89,7 +89,7 @@ def read_watch_revision(text: str) -> int:
 
 
 def find_revision_problem(text: str) -> str:
-    """Return why a text is not a resourceVersion; empty if it is valid or empty."""
+    """Return why a text is not a resourceVersion, or an empty string if it is valid or empty."""
     if not text:
         return ""
     if not (text.isascii() and text.isdecimal()):
@@ -124,7 +124,7 @@ def _check_list(options: ListOptions) -> list[FieldError]:
 
 
 def _complete_watch(options: ListOptions) -> None:
-    """Make a watch without a resourceVersion send the existing objects first, then a bookmark."""
+    """Set the options with which a watch without a resourceVersion first sends the existing objects and a bookmark."""
     if options.initial_events is None and not options.match and options.revision in ("", "0"):
         options.initial_events = True
         options.match = "NotOlderThan"
@@ -156,14 +156,14 @@ class _Token(Struct):
 
 
 def format_continuation(revision: int, last: Key, *, namespaced: bool) -> str:
-    """Return the token that continues a list after a key, at a revision; -1 means the latest."""
+    """Return the token that continues a list after a key, at a revision; revision -1 means the latest."""
     start = f"/{last.name}" if namespaced or not last.namespace else f"/{last.namespace}/{last.name}"
     token = _Token(v=_CONTINUATION_VERSION, rv=revision, start=f"{start}\0")
     return base64.urlsafe_b64encode(msgspec.json.encode(token)).rstrip(b"=").decode()
 
 
 def parse_continuation(text: str, resource: str, namespace: str) -> tuple[int, Key]:
-    """Return the revision and the last key of a token."""
+    """Return the revision and the last key in a token; raise StatusError 400 if the token is invalid."""
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
         *above, name = token.start.removeprefix("/").removesuffix("\0").split("/")

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import Final
 
 MAX_RECEIVED_BYTES: Final = 256 * 1024 * 1024
-"""Bytes of large request bodies, from their headers until the response."""
+"""Maximum bytes of large request bodies, each counted from its headers until the response."""
 MAX_UNSENT_BYTES: Final = 256 * 1024 * 1024
-"""Bytes of responses that clients have not read."""
+"""Maximum bytes of responses that clients have not read."""
 
 Abort = Callable[[], None]
 
 
 class MemoryBudget:
-    """Counts the memory that a listener's connections hold."""
+    """Counts and limits the memory that a listener's connections use."""
 
     def __init__(self, max_received: int = MAX_RECEIVED_BYTES, max_unsent: int = MAX_UNSENT_BYTES) -> None:
         self._max_received = max_received
@@ -27,7 +27,7 @@ class MemoryBudget:
         self._readers: dict[Abort, int] = {}  # ordered by last read, most recent last
 
     def reserve(self, size: int) -> bool:
-        """Count a request body before it is read; return False if it exceeds the limit."""
+        """Count a request body before it is read; return False if the total would exceed the limit."""
         if self.received and self.received + size > self._max_received:
             return False
         self.received += size
@@ -38,7 +38,7 @@ class MemoryBudget:
         self.received -= size
 
     def hold(self, abort: Abort, size: int) -> None:
-        """Set a connection's unsent bytes, after it was given a response or sent a part of it."""
+        """Set the unsent bytes of a connection; abort the slowest connections while the total exceeds the limit."""
         self.unsent += size - self._readers.pop(abort, 0)
         self._readers[abort] = size
         while self.unsent > self._max_unsent and len(self._readers) > 1:
@@ -47,5 +47,5 @@ class MemoryBudget:
             slowest()
 
     def drop(self, abort: Abort) -> None:
-        """Remove a connection that has sent everything or has closed."""
+        """Stop counting a connection that has sent everything or has closed."""
         self.unsent -= self._readers.pop(abort, 0)

@@ -14,7 +14,7 @@ IMPERSONATION_PREFIX = "impersonate-"
 IDENTITY_PREFIXES = (IMPERSONATION_PREFIX, "x-remote-")
 """Prefixes of all headers that name users and groups, from clients and from front proxies."""
 LINE = "\n"
-"""Separator of repeated headers with such a prefix; their values may contain commas."""
+"""Separator between the values of a repeated header with such a prefix; values may contain commas."""
 
 
 class Request:
@@ -45,7 +45,7 @@ class Request:
         """Bytes that the connection reserved for the body."""
 
     def parameter(self, name: str, default: str = "") -> str:
-        """Return the first value of a query parameter."""
+        """Return the first value of a query parameter, or the default."""
         values = self.query.get(name)
         return values[0] if values else default
 
@@ -61,7 +61,7 @@ class Request:
 
     @property
     def is_of_other_site(self) -> bool:
-        """Return True if a browser states that a page of another origin made the request."""
+        """Return True if, according to the browser, a page from another origin sent the request."""
         return self.headers.get("sec-fetch-site") in ("cross-site", "same-site")
 
     @property

@@ -119,7 +119,7 @@ def has_same_content(old: JsonObject, new: JsonObject) -> bool:
 def make_write(
     key: Key, expected: int, tree: JsonObject, *, removes: bool = False, largest: int | None = MAX_OBJECT_BYTES
 ) -> Write:
-    """Return the write that stores an object; raise StatusError 413 if it has more than `largest` bytes."""
+    """Return the write that stores or removes an object; raise StatusError 413 if it has more than `largest` bytes."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
     if largest is not None and len(data) > largest and not removes:
         validate_object_size(len(data), key.resource, key.name, largest)
@@ -128,7 +128,7 @@ def make_write(
 
 
 def encode_tree(tree: JsonObject) -> bytes:
-    """Encode an object that is not stored; a missing resourceVersion is omitted."""
+    """Encode an object that is not stored; an empty resourceVersion is omitted."""
     if not tree["metadata"].get("resourceVersion"):
         metadata = {name: value for name, value in tree["metadata"].items() if name != "resourceVersion"}
         tree = {**tree, "metadata": metadata}

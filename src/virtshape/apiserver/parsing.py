@@ -18,9 +18,9 @@ from virtshape.apiserver.uploads.route import is_upload
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 PARSED_AT_ONCE: Final = 16 * 1024
-"""Bytes; bounds how many requests are parsed beyond the connection's limit."""
+"""Maximum bytes to parse in one step, which bounds how many requests are parsed beyond the connection's limit."""
 LARGE_BODY: Final = 64 * 1024
-"""Bytes; a larger body is read only if the connection admits it."""
+"""Size in bytes above which a body is read only if the connection admits it."""
 
 Admit = Callable[[Request, int], StatusError | None]
 """Returns the error if a request with a body of up to this size may not be read, else None."""
@@ -41,7 +41,7 @@ class RequestReader:
     """
     Reads the requests of one connection.
 
-    `take` receives each request and whether the client keeps the connection open; `refuse` receives the error of a
+    `take` receives each request and whether the client keeps the connection open; `refuse` receives the error for a
     request that cannot be parsed, after which parsing stops. `send_continue` is called for a client that waits for 100
     Continue, `throttle` when an upload must pause or may resume. `admit` decides on large bodies before they are read,
     `has_room` whether more requests fit: if not, they wait unparsed until `release`.
@@ -106,7 +106,7 @@ class RequestReader:
         return self._is_held
 
     def release(self) -> None:
-        """Parse the waiting bytes; the protocol did not switch."""
+        """Parse the waiting bytes: there is room for more requests, or the protocol did not switch."""
         self._is_held = False
         if self._rest:
             self.feed(b"")

@@ -64,5 +64,5 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
 
 
 def _list_accepted(resource: Resource) -> list[str]:
-    """Return the accepted content types of a patch; custom resources have no strategic merge patch."""
+    """Return the content types of patches that the resource accepts; custom resources have no strategic merge patch."""
     return [media for media in (*_PATCHERS, APPLY_PATCH) if media != STRATEGIC_PATCH or not resource.custom]

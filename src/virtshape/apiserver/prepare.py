@@ -29,7 +29,7 @@ def prepare_for_create(kind: Kind, tree: JsonObject) -> JsonObject:
 
 
 def prepare_for_update(kind: Kind, tree: JsonObject, old: JsonObject, subresource: str) -> JsonObject:
-    """Return an updated object with the fields that this kind of write cannot change, such as a namespace's spec."""
+    """Return the updated object; an update cannot change the spec of a namespace."""
     if kind.group or kind.kind != "Namespace" or subresource or "spec" not in old:
         return tree
     return {**tree, "spec": old["spec"]}

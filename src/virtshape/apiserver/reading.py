@@ -1,4 +1,4 @@
-"""Get and list: send stored bytes, decoded only if a selector, a Table or another format requires it."""
+"""Get and list: send stored bytes, and decode them only if a selector or the response format requires it."""
 
 from typing import Final
 
@@ -86,7 +86,7 @@ def list_objects(store: ObjectSource, request: Request, route: Route) -> Respons
 
 
 def get_continuation(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
-    """Return the continue token after a page and the number of remaining objects; 0 if a selector makes it unknown."""
+    """Return the continue token after a page and the number of remaining objects (0 if a selector makes it unknown)."""
     if not options.limit or not page.remaining:
         return "", 0
     continuation = format_continuation(page.revision, page.records[-1].key, namespaced=bool(route.namespace))
@@ -102,7 +102,7 @@ def require_revision_reached(store: ObjectSource, revision: int) -> None:
 def get_page(
     store: ObjectSource, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
-    """Return the records of a list; with a selector and a limit, read enough pages to fill one."""
+    """Return one page of a list; with a selector and a limit, read on until enough objects match."""
     at, after = None, None
     if options.continuation:
         if options.revision and options.revision != "0":
@@ -115,7 +115,7 @@ def get_page(
             at = asked
         else:
             require_revision_reached(store, asked)
-    limit = options.limit if options.continuation or options.revision != "0" else 0  # any revision is allowed
+    limit = options.limit if options.continuation or options.revision != "0" else 0  # 0 has no limit
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)
     except FutureError as error:

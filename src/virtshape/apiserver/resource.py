@@ -1,7 +1,7 @@
 """
-A kind at the version a client uses: storage keys and version conversion.
+A kind in the API version that a client uses: storage keys and version conversion.
 
-All versions of a kind are one resource, stored at the newest version.
+All versions of a kind are one resource, whose objects are stored in the newest version.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ from virtshape.store.record import Key
 
 
 class Resource:
-    """One kind at the version that a client uses."""
+    """One kind in the API version that a client uses."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -36,7 +36,7 @@ class Resource:
         return Key(self.name, namespace, name)
 
     def convert(self, value: bytes) -> bytes:
-        """Return stored bytes at the requested version."""
+        """Convert stored bytes to the version that the client uses."""
         return convert_bytes(value, self.kind.api_version) if self.converts else value
 
 

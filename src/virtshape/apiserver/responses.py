@@ -1,4 +1,4 @@
-"""Build HTTP responses from objects, lists and errors; convert to YAML and compress as the client accepts."""
+"""Build HTTP responses for objects, lists and errors, as YAML or compressed if the client accepts it."""
 
 import gzip
 from typing import Final
@@ -21,7 +21,7 @@ NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 def build_response(
     request: Request, response_format: ResponseFormat, body: bytes, status: int = 200, warnings: list[str] | None = None
 ) -> Response:
-    """Return a response with a JSON body; converted to YAML, compressed or with warnings as needed."""
+    """Return a response with warnings; the JSON body is converted to YAML, indented or compressed as requested."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     content_type = JSON
     if warnings:
@@ -37,7 +37,7 @@ def build_response(
 
 
 def add_warning(answer: Response | Stream | Upgrade, text: str) -> None:
-    """Put a warning before the others in a response."""
+    """Add a warning to a response, before its other warnings."""
     answer.headers = (("warning", format_warning(text)), *answer.headers)
 
 
@@ -47,13 +47,13 @@ def format_warning(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Format a text as a quoted string of a header."""
+    """Format a text as a quoted string for a header."""
     safe = "".join(character if character.isprintable() else " " for character in text)
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode() + '"'
 
 
 def build_error_response(error: StatusError, accept: str = "") -> Response:
-    """Return an error response, as YAML if the client accepts nothing else."""
+    """Return an error response, as YAML if the client prefers it."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     if error.details.retry_after_seconds:
         headers += (("retry-after", str(error.details.retry_after_seconds)),)

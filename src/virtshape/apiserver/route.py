@@ -1,4 +1,4 @@
-"""Routes: find the kind, namespace, name, subresource and verb of a request from its path and method."""
+"""Routes: determine the kind, namespace, name, subresource and verb of a request from its path and method."""
 
 from typing import Final, Literal
 
@@ -50,7 +50,7 @@ class Route(Struct, frozen=True):
 
 
 def find_route(request: Request) -> Route | None:
-    """Return the route of a path, or None."""
+    """Return the route of a request, or None if the path is not that of a resource."""
     parts = request.path.strip("/").split("/")
     if not all(parts):
         return None

@@ -50,7 +50,7 @@ def require_produced(accept: str) -> None:
 
 
 def is_builtin_path(path: str) -> bool:
-    """Return True if a path belongs to the built-in kinds."""
+    """Return True if a path belongs to an API group of built-in kinds."""
     first, _, rest = path.strip("/").partition("/")
     return bool(rest) and (first == "api" or (first == "apis" and rest.partition("/")[0] in _list_groups()))
 

@@ -61,7 +61,7 @@ from virtshape.stream.handshake import find_bearer, split_list
 Writer = Callable[[WriteContext, Request, Route, User], Awaitable[Response]]
 Make = Callable[[], Awaitable[Response]]
 IssueToken = Callable[[TokenRequest, str, str], TokenRequest]
-"""Answers a TokenRequest for the service account of a namespace and name."""
+"""Answers a TokenRequest for the service account with this namespace and name."""
 
 _WRITERS: Final[dict[str, Writer]] = {
     "create": create_object,
@@ -77,17 +77,17 @@ _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 
 
 class BrowserAccess(Protocol):
-    """The web console, as far as the API server needs it."""
+    """The part of the web console that the API server uses."""
 
     def answer(self, request: Request) -> Response | Awaitable[Response] | None:
         """Return the response to a request for the console; None if the path belongs to the API."""
 
     def find_credential(self, request: Request) -> Credential | None:
-        """Return the credential of a request's session; raise StatusError 403 if another site made the request."""
+        """Return the credential of the session, or None; raise StatusError 403 if another site sent the request."""
 
 
 class Server:
-    """Handles requests."""
+    """Handles requests to the API, and passes those for the web console on."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Server:
         self._publisher.set_address(address)
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """Return the response to a request, or an awaitable."""
+        """Return the response to a request, or an awaitable that returns it."""
         try:
             segment = request.path[1:].partition("/")[0]
             if segment in _OF_CONSOLE and self._console is not None:
@@ -152,7 +152,7 @@ class Server:
         self._identify(request)
 
     def _may_see_reasons(self, request: Request) -> bool:
-        """Return True if the client may see why health checks fail: if it may get the checks below the endpoint."""
+        """Return True if the client may see why health checks fail: it must have access to paths below the endpoint."""
         endpoint = request.path[1:].partition("/")[0]
         try:
             caller = self._identify(request)
@@ -162,7 +162,7 @@ class Server:
         return True
 
     def handle_as(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
-        """Handle a request of an authenticated caller."""
+        """Handle a request from an authenticated caller."""
         try:
             if request.path.startswith(ACTION_PREFIX):
                 return self._act(request, caller)
@@ -178,7 +178,7 @@ class Server:
         return answer if deprecation is None else _warn(answer, deprecation)
 
     def _act(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
-        """Handle an action on a VM, or return the documents of the subresource API."""
+        """Handle an action on a VM or VMI, or return a document of the subresource API."""
         route = find_action(request)
         if route is None:
             self._authorizer.require(caller.user, Attributes(verb=request.method.lower(), path=request.path))
@@ -229,7 +229,7 @@ class Server:
         if credential is None:
             credential = Credential(shown, read_certificate(request.certificate))
             if credential.certificate is not None and request.is_of_other_site:
-                # A browser adds its certificate also to requests that other sites make.
+                # A browser also sends its certificate with requests that pages of other sites make.
                 raise StatusError(403, "Forbidden", "forbidden: requests from other sites are not allowed")
         user = self._auth.authenticator.authenticate(*credential)
         impersonation = {
@@ -317,7 +317,7 @@ async def _warn_when_done(answer: Awaitable[AnyResponse], warning: str) -> AnyRe
 
 
 def _find_offered_token(request: Request) -> str | None:
-    """Return the bearer token of a WebSocket client in a browser, which can only set the subprotocol header."""
+    """Return the bearer token that a browser sent as a WebSocket subprotocol, because it cannot set other headers."""
     offers = request.headers.get("sec-websocket-protocol")
     token = find_bearer(split_list(offers)) if offers and request.wants_websocket else None
     return f"Bearer {token}" if token else None
@@ -368,7 +368,7 @@ def _attributes(request: Request, route: Route) -> Attributes:
 
 
 def _find_selected_name(request: Request, route: Route) -> str:
-    """Return the name in the field selector of a list or watch, if it selects a single object."""
+    """Return the name in the field selector of a list or watch, or an empty string if it selects no single name."""
     text = request.parameter("fieldSelector")
     if NAME not in text:
         return ""

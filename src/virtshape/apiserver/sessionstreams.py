@@ -1,7 +1,7 @@
 """
-Streams of browsers: a watch or a WebSocket ends with the session that opened it.
+Streams to browsers: a watch or a WebSocket ends with the session that opened it.
 
-Nothing is sent to a browser after its session has ended, and nothing that it sends reaches a guest.
+Soon after its session has ended, a browser receives no more data, and its input no longer reaches a guest.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ IsValid = Callable[[], bool]
 def bind_to_session(
     answer: AnyResponse | Awaitable[AnyResponse], is_valid: IsValid
 ) -> AnyResponse | Awaitable[AnyResponse]:
-    """Return the response; a stream in it ends when the session has ended."""
+    """Return the response; if it is a stream, it ends with the session."""
     return _bind(answer, is_valid) if isinstance(answer, AnyResponse) else _bind_when_done(answer, is_valid)
 
 

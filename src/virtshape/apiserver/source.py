@@ -11,7 +11,7 @@ FIXED_REVISION: Final = 1
 
 
 class ObjectSource(Protocol):
-    """The part of the store that reads need."""
+    """The part of the store that read requests use."""
 
     @property
     def revision(self) -> int:
@@ -33,20 +33,20 @@ class ObjectSource(Protocol):
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return objects in key order: now, or at a revision that is still stored."""
+        """Return a page of objects in key order, at the current or a kept revision."""
 
     def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
         """Return the current revision and the objects at it in key order, in parts that are read one by one."""
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
-        """Return changes after a kept revision, about 1 MiB at most; with the last, a subscription to later ones."""
+        """Return changes after a kept revision, about 1 MiB at most, and a subscription if there are no more."""
 
     def get_revision(self, revision: int) -> bytes | None:
-        """Return the bytes that a revision wrote, if still stored."""
+        """Return the bytes that a revision wrote, or None if they are no longer stored."""
 
 
 class FixedSource:
-    """Cluster-scoped objects of one resource that never change; built on first use."""
+    """Cluster-scoped objects of one resource that never change; each is built on first use."""
 
     def __init__(self, store: Store, resource: str, names: Sequence[str], write: Callable[[str], bytes]) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class FixedSource:
         return self._store.watch(resource, namespace, since)
 
     def get_revision(self, revision: int) -> bytes | None:
-        """Return None: no object was ever replaced."""
+        """Return the bytes that a revision of the store wrote; these objects are not in the store."""
         return self._store.get_revision(revision)
 
     def _get_record(self, name: str) -> Record:

@@ -32,7 +32,7 @@ async def update_object(context: WriteContext, request: Request, route: Route, u
 
 
 def _validate_preconditions(sent: JsonObject, old: JsonObject, record: Record, route: Route) -> None:
-    """Raise StatusError if the body has another UID or an older resourceVersion than the stored object."""
+    """Raise StatusError if the UID or resourceVersion in the body is not that of the stored object."""
     resource = resource_of(route.kind)
     uid, there = sent.get("uid"), metadata_of(old).get("uid")
     if uid and uid != there:

@@ -61,7 +61,7 @@ async def relay_stream(socket: WebSocket, guest: Duplex) -> None:
 
 
 async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
-    """Relay bytes, including the client's last ones; give up if the guest does not accept them."""
+    """Relay bytes, including the client's last ones; give up if the guest does not accept these in time."""
     relay_task = asyncio.create_task(relay(guest, socket))
     disconnect = asyncio.create_task(socket.wait_ended())
     try:

@@ -1,5 +1,5 @@
 """
-Watch: stream changes to clients; each event is encoded once for all of them.
+Watch: stream changes to clients; an event is encoded once for all watches in the same format.
 
 An object that starts or stops matching a selector is reported as ADDED or DELETED to that watch.
 """
@@ -73,7 +73,7 @@ class Watch:
         self._sent_revision = self._since or store.revision
 
     async def run(self) -> AsyncIterator[bytes]:
-        """Yield chunks until the watch times out. Nothing is subscribed before the first chunk."""
+        """Yield chunks until the watch times out; the subscription starts with the iteration."""
         subscription: Subscription | None = None
         try:
             if self._options.initial_events:
@@ -104,7 +104,7 @@ class Watch:
                 subscription.close()
 
     async def _list_present(self) -> AsyncIterator[bytes]:
-        """Yield ADDED events for the existing objects; hold only the part of them that the client has not read."""
+        """Yield ADDED events for the existing objects; keep only the part in memory that is being sent."""
         require_revision_reached(self._store, self._since)
         revision, parts = self._store.list_in_parts(self._resource.name, self._namespace)
         for part in parts:
@@ -138,7 +138,7 @@ class Watch:
                 yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
                 return
             chunks = self._render_parts(events)
-            del events  # nothing is held while the watch waits
+            del events  # no event stays in memory while the watch waits
             while chunk := next(chunks, b""):
                 yield chunk
             if loop.time() >= bookmark_at:
@@ -153,7 +153,7 @@ class Watch:
         return min(now + BOOKMARK_SECONDS, last) if now < last else deadline
 
     def _render_parts(self, events: Sequence[Event]) -> Iterator[bytes]:
-        """Return the lines of the events that this watch selects, in chunks of limited size."""
+        """Yield the lines of the events that this watch selects, in chunks of limited size."""
         return (chunk for part in _divide(events) if (chunk := self._render_events(part)))
 
     def _render_events(self, events: Sequence[Event]) -> bytes:
@@ -168,7 +168,7 @@ class Watch:
         return b"".join(lines)
 
     def _select_event(self, event: Event) -> bytes | None:
-        """Return the line of an event whose object may have started or stopped matching the selector."""
+        """Return the line for an event, or None; an object may have started or stopped matching the selector."""
         was = self._previous(event)
         did_match = was is not None and self._selection.matches(was)
         does_match = event.type != "DELETED" and self._selection.matches(event.value)
@@ -187,7 +187,7 @@ class Watch:
             return None
         if "previous" not in event.notes:
             value = self._store.get_revision(event.previous)
-            if value is None:  # the previous version is compacted: the client is too far behind
+            if value is None:  # the previous version was compacted: the client is too far behind
                 raise CompactedError(event.previous, event.revision)
             event.notes["previous"] = value
         previous: bytes = event.notes["previous"]
@@ -223,7 +223,7 @@ class Watch:
 
 
 def _divide(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """Split events into parts of limited size, usually one."""
+    """Split events into parts of limited size, usually into one part."""
     start = size = 0
     for index, event in enumerate(events):
         size += len(event.value)

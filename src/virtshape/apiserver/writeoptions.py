@@ -24,7 +24,7 @@ _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
 
 
 class WriteOptions(Struct):
-    """Options of a write: field manager, dry run, field validation, force."""
+    """Options of a write: field manager, dry run, field validation and force, and the time of the write."""
 
     manager: str
     dry_run: bool
@@ -34,7 +34,7 @@ class WriteOptions(Struct):
 
 
 def read_write_options(request: Request, kind: str) -> WriteOptions:
-    """Return the parameters of a write; raise StatusError with all problems. `kind` is their name in messages."""
+    """Return the options of a write; raise StatusError if they are invalid. `kind` is their name in messages."""
     manager = request.parameter("fieldManager")
     validation = request.parameter("fieldValidation") or "Warn"
     causes = [*_check_dry_run(request), *_check_manager(manager)]

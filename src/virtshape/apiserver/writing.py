@@ -42,7 +42,7 @@ from virtshape.store.store import Store
 MAX_TRIES: Final = 8
 
 Changer = Callable[[JsonObject, Record], JsonObject]
-"""Returns the object that the client wants, given the current one; the identical tree if nothing changes."""
+"""Returns the object that the client wants, given the current one; the same tree if nothing changes."""
 Claim = Callable[[JsonObject], list[JsonObject]]
 """Returns the managedFields of a new object."""
 
@@ -57,14 +57,14 @@ class Admission(Protocol):
 
 
 class WriteContext(Struct):
-    """What writes need: the store and the admission chain."""
+    """The store and the admission chain that writes use."""
 
     store: Store
     admission: Admission
 
 
 def authorship_of(route: Route, options: WriteOptions) -> Authorship:
-    """Return the manager, version and time of a write for managedFields."""
+    """Return the manager, version, time and subresource of a write for managedFields."""
     subresource = route.subresource if route.subresource == "status" else ""
     return Authorship(options.manager, route.kind.api_version, options.now, subresource)
 
@@ -116,7 +116,7 @@ async def change_object(
     retries: bool,
     applying: bool = False,
 ) -> Response:
-    """Read, change, validate and store an object; on a conflict, retry if the change allows it."""
+    """Read, change, validate and store an object; on a conflict, retry if `retries` is set."""
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
@@ -184,7 +184,7 @@ async def _store_changed(
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)
-    # Watches get the object as it was before its last finalizer was removed, the writer gets the new one.
+    # Watches get the object as it was before its last finalizer was removed; the writer gets the new object.
     stored = {**(old if finished else new), **version}
     # An object that was stored before the limit existed may change, but not grow.
     largest = max(MAX_OBJECT_BYTES, len(record.value))
@@ -197,7 +197,7 @@ async def _store_changed(
 
 
 def validate_resource_version(stated: str, record: Record, resource: Resource) -> None:
-    """Raise StatusError if a resourceVersion is not the record's; an empty or zero one matches any where allowed."""
+    """Raise StatusError if a resourceVersion is not current; an empty or zero one is accepted if the kind allows it."""
     if stated == str(record.revision):
         return
     if problem := find_revision_problem(stated):

@@ -17,14 +17,14 @@ class Cache:
         self._bytes = 0
 
     def get(self, key: Key) -> Record | None:
-        """Return the record if it is cached."""
+        """Return the record, or None if it is not cached."""
         record = self._records.get(key)
         if record is not None:
             self._records.move_to_end(key)
         return record
 
     def put(self, record: Record) -> None:
-        """Cache a record, and evict those that were not used for longest."""
+        """Cache a record, and evict the least recently used records if the cache is full."""
         self.drop(record.key)
         self._records[record.key] = record
         self._bytes += len(record.value)

@@ -1,7 +1,7 @@
 """
 The SQLite file: its schema, how it is opened, and migrations from older versions.
 
-`log` has one row per revision and is only appended to and compacted; `until` is the revision that replaced it.
+`log` has one row per revision and is only appended to and compacted; `until` is the revision that replaced the row.
 `current` holds the current revision of each object.
 """
 
@@ -42,7 +42,7 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 INSERT INTO meta VALUES ('compacted', 0);
 """
-# The SQL script that migrates each older version to the next one.
+# By version, the SQL script that migrates a file to the next version.
 MIGRATIONS: Final[Mapping[int, str]] = {}
 
 
@@ -82,7 +82,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int, str] = MIGRATIONS) -> None:
-    """Create the tables, or migrate from the file's version to ours, in one transaction."""
+    """Create the tables, or migrate from the file's version to the current one, in one transaction."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise DatabaseError(

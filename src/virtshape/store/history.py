@@ -29,7 +29,7 @@ class HistorySize:
             self._steps[-1] = (max(last, revision), counted + size)
 
     def take_surplus(self) -> int:
-        """Return the newest revision to compact so that the rest is within the limit; 0 if all of it is."""
+        """Stop counting the oldest changes beyond the limit; return the last revision among them, or 0."""
         forgotten = 0
         while self._sum > self._limit:
             forgotten, size = self._steps.popleft()

@@ -16,7 +16,7 @@ class Key(Struct, frozen=True, order=True):
 
 
 class Record(Struct, frozen=True):
-    """A stored object: its key, the revision that wrote it, its bytes."""
+    """A stored object: its key, the revision that wrote it, and its bytes."""
 
     key: Key
     revision: int

@@ -1,7 +1,7 @@
 """
 The object store: synchronous reads, writes that return when they are durable, and watches from any kept revision.
 
-Belongs to one event loop; only commits run in a thread.
+A store belongs to one event loop. Only commits and maintenance run in a thread.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class Store:
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return objects in key order, at the current or a kept revision."""
+        """Return a page of objects in key order, at the current or a kept revision."""
         reader = self._reader
         reader.execute("BEGIN")  # all following reads see the same snapshot
         try:
@@ -173,7 +173,7 @@ class Store:
             yield part.pop()  # keeps no reference: the reader may pause for long
 
     def _read_revisions(self, resource: str, revisions: Sequence[int]) -> Sequence[Record]:
-        """Return the objects that revisions wrote, in this order, until they exceed the limit."""
+        """Return the objects that these revisions wrote, in the same order, until they exceed the size limit."""
         rows = self._reader.execute(
             "SELECT j.value, l.namespace, l.name, l.value FROM json_each(?) j LEFT JOIN log l ON l.revision = j.value",
             (json.dumps(revisions),),
@@ -309,11 +309,11 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """Why writes fail at the moment; empty if they succeed."""
+        """Why writes currently fail; empty if they succeed."""
         return self._health.failure
 
     async def probe(self, idle_seconds: float) -> None:
-        """Check that the store can be written unless a recent write has shown it; raise StoreError if it cannot."""
+        """Write a test value, unless another write has succeeded recently; raise StoreError if the write fails."""
         if self.failure or time.monotonic() - self._health.written_at >= idle_seconds:
             await self._writer.probe()
 

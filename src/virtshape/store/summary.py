@@ -1,4 +1,4 @@
-"""Statistics of a database file, whether or not a server uses it. Read-only."""
+"""Read statistics and objects from a database file, whether or not a server uses it."""
 
 import sqlite3
 from collections.abc import Iterator

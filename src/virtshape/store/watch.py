@@ -1,5 +1,5 @@
 """
-Fan-out of changes: each subscription has its own queue, filled on the event loop after each commit.
+Fan-out of changes: each subscription has its own queue, which is filled on the event loop after each commit.
 
 A subscriber that is too slow is disconnected.
 """
@@ -16,7 +16,7 @@ MAX_PENDING_BYTES: Final = 16 * 1024 * 1024
 
 
 class Subscription:
-    """Changes to one resource in order, in one namespace or in all."""
+    """A queue of changes to one resource, in one namespace or in all namespaces."""
 
     def __init__(self, broadcaster: "Broadcaster", resource: str, namespace: str | None) -> None:
         self._broadcaster = broadcaster
@@ -68,7 +68,7 @@ class Subscription:
 
 
 class Broadcaster:
-    """All subscriptions by resource."""
+    """Sends changes to the subscriptions of each resource."""
 
     def __init__(self) -> None:
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)

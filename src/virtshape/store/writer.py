@@ -33,7 +33,7 @@ Job = Callable[[], None]
 
 
 class Write(Struct):
-    """A change of an object at revision `expected` (0: create it); the new revision goes between head and tail."""
+    """A change to an object at revision `expected` (0: create it); its new revision goes between `head` and `tail`."""
 
     key: Key
     expected: int
@@ -55,7 +55,7 @@ class _Batch(Struct):
 
 
 class WriteHealth:
-    """The outcome of the last writes to a store."""
+    """Whether recent writes to a store succeeded."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -81,7 +81,7 @@ class WriteHealth:
 
 
 class Writer:
-    """Belongs to one event loop, on which it also reports outcomes."""
+    """Commits writes; belongs to one event loop, on which it reports outcomes."""
 
     def __init__(
         self, connection: sqlite3.Connection, health: WriteHealth, clock: Callable[[], float] = time.time
@@ -133,7 +133,7 @@ class Writer:
     def _wake(self) -> None:
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._next)  # later, so that other writes of this iteration join the commit
+            self._loop.call_soon(self._next)  # later, so that other writes in this iteration join the commit
 
     def _next(self) -> None:
         if self._maintenance:

@@ -1,8 +1,8 @@
 """
-Checks on requests of browsers: the session cookie, the origin and the CSRF token.
+Checks on requests from browsers: the session cookie, the origin and the CSRF token.
 
-A browser adds cookies to requests that other sites make. Such requests are refused twice: by their origin, and because
-other sites cannot read the CSRF token.
+A browser also adds cookies to requests that pages of other sites make. Two checks reject such requests: the origin does
+not match, and other sites cannot read the CSRF token.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _ATTRIBUTES: Final = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
 
 def find_session_secret(request: Request) -> str | None:
-    """Return the value of the session cookie."""
+    """Return the value of the session cookie, or None."""
     header = request.headers.get("cookie")
     if not header:
         return None
@@ -43,7 +43,7 @@ def clear_cookie(request: Request) -> tuple[str, str]:
 
 
 def require_own_page(request: Request, secret: str) -> None:
-    """Raise StatusError 403 unless a page of this server made the request; `secret` is its session's."""
+    """Raise StatusError 403 unless a page of this server sent the request; `secret` is that of the session."""
     require_same_origin(request)
     if request.method not in _SAFE_METHODS and not is_csrf_token(secret, request.headers.get(CSRF_HEADER, "")):
         raise _forbidden(f"the header {CSRF_HEADER} is missing or does not belong to the session")
@@ -53,8 +53,8 @@ def require_same_origin(request: Request) -> None:
     """
     Raise StatusError 403 unless the browser says that the request comes from this server's own origin.
 
-    Browsers set Sec-Fetch-Site on all requests but WebSockets, and Origin on WebSockets and writes. The address bar and
-    bookmarks (`none`) may only read.
+    Browsers set Sec-Fetch-Site on all requests but WebSockets, and Origin on WebSockets and writes. Requests
+    from the address bar or a bookmark (`none`) may only read.
     """
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     if origin is None and (site is None or request.wants_websocket):
@@ -66,7 +66,7 @@ def require_same_origin(request: Request) -> None:
 
 
 def _name_cookie(request: Request) -> str:
-    """Return the cookie's name with the port: browsers share cookies between the ports of a host."""
+    """Return the cookie's name, which contains the port, because browsers share cookies between ports of a host."""
     host, colon, port = request.headers.get("host", "").rpartition(":")
     return f"{COOKIE_PREFIX}-{port}" if colon and host and port.isdecimal() else COOKIE_PREFIX
 

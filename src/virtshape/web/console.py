@@ -87,11 +87,11 @@ class Console:
                 return _refuse_method("GET, HEAD")
 
     def find_credential(self, request: Request) -> Credential | None:
-        """Return the credential of a request's session; raise StatusError 403 if another site made the request."""
+        """Return the credential of the session, or None; raise StatusError 403 if another site sent the request."""
         return self._sign_in.find_credential(request)
 
     async def write_link(self, url: str, credential: Credential) -> str:
-        """Return a link to the server at this URL that signs in once."""
+        """Return a link that signs in, once, to the console of the server at this URL."""
         return format_link(url, (await self._sign_in.issue_code(credential)).code)
 
     async def _finish(self, request: Request, answer: Awaitable[Response]) -> Response:

@@ -57,7 +57,7 @@ class ConsoleFiles:
         return frozenset(path.relative_to(self._directory).as_posix() for path in found)
 
     def answer(self, request: Request, name: str) -> Response | None:
-        """Return the file with this path; the page itself for the address of a view; None if there is no such file."""
+        """Return the file at this path, or the index page for the path of a view; None if an asset does not exist."""
         if name not in self.names:
             if name.startswith(ASSETS) or INDEX not in self.names:
                 return None

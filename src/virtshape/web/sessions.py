@@ -1,8 +1,8 @@
 """
-Sessions and one-time codes: a random secret that a client holds stands for a credential.
+Sessions and one-time codes: a random secret that a client holds represents a credential.
 
-The credential is encrypted with a key derived from the secret, and the server keeps only a digest of the secret. So
-neither memory nor the file of sessions contains tokens, codes or cookies.
+The credential is encrypted with a key derived from the secret, and the server keeps only a digest of the secret, so
+neither its memory nor the file of sessions contains tokens, codes or cookies.
 """
 
 import logging
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class Opened(NamedTuple):
-    """A credential that a secret stands for, and when the secret expires, in seconds since 1970."""
+    """The credential that a secret represents, and when the secret expires, in seconds since 1970."""
 
     credential: Credential
     expires: float
@@ -54,7 +54,7 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class SealedCredentials:
-    """Encrypted credentials, each with its own secret; with a path, they survive a restart."""
+    """Encrypted credentials, each with its own secret; if a path is given, they survive a restart."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class SealedCredentials:
         return Issued(secret, ends)
 
     def find(self, secret: str) -> Opened | None:
-        """Return what a secret stands for, or None if it is unknown or has expired."""
+        """Return the credential of a secret, or None if the secret is unknown or has expired."""
         record = self._records.get(_digest(secret))
         if record is None or record.expires <= self._clock():
             return None
@@ -101,7 +101,7 @@ class SealedCredentials:
         return Opened(msgspec.json.decode(opened, type=Credential), record.expires)
 
     def take(self, secret: str) -> Opened | None:
-        """Return what a secret stands for, and remove it."""
+        """Return the credential of a secret, or None, and remove the secret."""
         found = self.find(secret)
         self.remove(secret)
         return found

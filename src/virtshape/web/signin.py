@@ -1,7 +1,7 @@
 """
 Sign in to the web console with a token or a one-time code, and sign out.
 
-The responses are JSON. A session acts with the rights of the credential that it was made from, and ends with it.
+The responses are JSON. A session has the permissions of the credential that it was created with, and ends with it.
 """
 
 import time
@@ -51,14 +51,14 @@ Identify = Callable[[Credential], Awaitable[Identity]]
 
 
 class SignInRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of a request to sign in: one of the two."""
+    """The body of a request to sign in, with either a token or a code."""
 
     token: str | None = None
     code: str | None = None
 
 
 class SessionInfo(msgspec.Struct, rename="camel"):
-    """A session as its own page sees it."""
+    """A session as it is sent to its own page."""
 
     username: str
     groups: tuple[str, ...]
@@ -74,7 +74,7 @@ class CodeInfo(msgspec.Struct):
 
 
 class FailureLimit:
-    """Limits failed attempts to sign in, for each address."""
+    """Limits failed attempts to sign in from each address."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -118,12 +118,12 @@ class SignIn:
         self._failures = FailureLimit(clock)
 
     def find_credential(self, request: Request) -> Credential | None:
-        """Return the credential of a request's session; raise StatusError 403 if another site made the request."""
+        """Return the credential of the session, or None; raise StatusError 403 if another site sent the request."""
         found = self._find_session(request)
         return found[1].credential if found is not None else None
 
     async def show(self, request: Request) -> Response:
-        """Return the session of the request."""
+        """Return the session of the request; raise StatusError 401 if there is none."""
         found = self._find_session(request)
         if found is None:
             raise unauthorized()
@@ -167,13 +167,13 @@ class SignIn:
         try:
             user = (await self._identify(opened.credential)).user
         except StatusError:
-            user = User("")  # the credential is not valid any more; the session ends all the same
+            user = User("")  # the credential is no longer valid, but the session still ends
         self._sessions.remove(secret)
         self._note(request, "delete", "consolesessions", user, 200, began)
         return Response(200, b'{"status":"Success"}', JSON, (*_NO_STORE, clear_cookie(request)))
 
     async def create_code(self, request: Request, credential: Credential) -> Response:
-        """Return a one-time code for the credential of the request itself; a session cannot make codes."""
+        """Return a one-time code for the credential in the request; a session cannot create codes."""
         began = self._clock()
         issued = await self.issue_code(credential)
         self._note(request, "create", "consolecodes", issued.user, 201, began)
@@ -198,7 +198,7 @@ class SignIn:
             raise StatusError(415, "UnsupportedMediaType", f"the body must be {JSON}")
         try:
             wanted = msgspec.json.decode(request.body, type=SignInRequest)
-        except (msgspec.DecodeError, UnicodeDecodeError):  # its text could contain a part of the token
+        except (msgspec.DecodeError, UnicodeDecodeError):  # the error text could contain a part of the token
             wanted = SignInRequest()
         if wanted.token and wanted.code is None:
             return Credential(f"Bearer {wanted.token}")

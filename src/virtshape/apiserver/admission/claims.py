@@ -34,7 +34,7 @@ class ClaimAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Check an update."""
+        """Raise StatusError if an update changes immutable fields or resizes a claim in a way that is not allowed."""
         del user, dry_run
         if operation != "UPDATE" or new is None or old is None or route.subresource:
             return new, []
@@ -62,7 +62,7 @@ class ClaimAdmission:
 
 
 def check_claim(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Return problems of a claim update: changed immutable fields, or a request below the capacity."""
+    """Return the problems with a claim update: changed immutable fields, or a request below the capacity."""
     before, after = old.get("spec") or {}, new.get("spec") or {}
     if _fixed(after, before) != _fixed(before, before):
         return [forbidden_value("spec", _IMMUTABLE)]
@@ -74,7 +74,7 @@ def check_claim(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def _fixed(spec: JsonObject, before: JsonObject) -> JsonObject:
-    """Return the immutable part of a spec; fields that were unset before may be set once."""
+    """Return the immutable fields of a spec; some fields are mutable while they are unset in `before`."""
     open_ = {name for name in ("volumeMode", "volumeName", "storageClassName") if before.get(name) is None}
     movable = {"resources", "volumeAttributesClassName", *open_}
     return {name: value for name, value in spec.items() if name not in movable}
@@ -88,13 +88,13 @@ def requests_expansion(new: JsonObject, old: JsonObject) -> bool:
 
 
 def find_request(claim: JsonObject) -> Quantity | None:
-    """Return the requested size of a claim, or None."""
+    """Return the size that a claim requests, or None if it requests none."""
     stated: Any = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage")
     return Quantity(stated) if stated is not None else None
 
 
 def check_class(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Return problems of a storage class update: changed immutable fields."""
+    """Return a problem for each immutable field that an update of a storage class changes."""
     changed = [name for name in _LASTING if _read(new, name) != _read(old, name)]
     return [forbidden_value(name, f"updates to {name} are forbidden.") for name in changed]
 

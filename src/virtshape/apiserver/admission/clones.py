@@ -1,7 +1,7 @@
 """
-Permission to clone data from another namespace, for the API server and the webhook.
+Check the permission to clone data from another namespace, for the API server and the webhook.
 
-As in CDI, the permission is to create `datavolumes/source` in the source namespace.
+As in CDI, cloning requires the verb `create` on `datavolumes/source` in the source namespace.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,14 +16,14 @@ Authorize = Callable[[User, Attributes], Awaitable[Decision]]
 
 
 def clone_attributes(namespace: str) -> Attributes:
-    """Return the permission needed to clone from a namespace."""
+    """Return the attributes that must be authorized to clone from a namespace."""
     return Attributes("create", GROUP, "datavolumes", "source", namespace)
 
 
 async def require_clone_permission(
     sources: CloneSources, user: User, kind: Kind, namespace: str, name: str, authorize: Authorize
 ) -> None:
-    """Raise StatusError 403 unless the author of an object, or its service account, may clone from all sources."""
+    """Raise StatusError 403 unless the user or the object's service account may clone from each source namespace."""
     users = [user, *([_service_account_user(namespace, sources.account)] if sources.account else [])]
     for source in sources.namespaces:
         wanted = clone_attributes(source)

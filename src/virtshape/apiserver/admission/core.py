@@ -1,4 +1,4 @@
-"""Built-in admission: namespaces must exist, immutable fields stay, and core kinds get their defaults."""
+"""Built-in admission: require namespaces, reject changes to immutable fields, and set defaults of core kinds."""
 
 from base64 import b64encode
 
@@ -22,7 +22,7 @@ _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
 class Chain:
-    """Runs admission steps in order; each gets the object from the step before."""
+    """Runs admission steps in order; each step gets the object that the previous step returned."""
 
     def __init__(self, *links: Admission) -> None:
         self._links = links
@@ -30,7 +30,7 @@ class Chain:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Run all steps."""
+        """Run all steps; return the resulting object and the warnings of all steps."""
         warnings: list[str] = []
         for link in self._links:
             new, more = await link.admit(operation, route, user, new, old, dry_run=dry_run)
@@ -39,7 +39,7 @@ class Chain:
 
 
 class BasicAdmission:
-    """The admission of kube-apiserver without webhooks."""
+    """Defaults and checks that are built into kube-apiserver, for namespaces and other core kinds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class BasicAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Check the namespace and immutable fields; set defaults of namespaces and secrets."""
+        """Set defaults and check the namespace and fields of an object; reject the deletion of permanent namespaces."""
         del user, dry_run
         if new is not None:
             if operation == "CREATE" and route.namespace:
@@ -86,7 +86,7 @@ def list_warnings(operation: str, kind: Kind) -> list[str]:
 
 
 def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Return problems of an update: changed immutable fields of revisions, secrets and config maps."""
+    """Return the problems with an update: changed immutable fields of revisions, secrets and config maps."""
     match kind.group, kind.kind:
         case "apps", "ControllerRevision":
             changed = ["data"] if new.get("data") != old.get("data") else []
@@ -102,7 +102,7 @@ def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[FieldE
 
 
 def complete(route: Route, new: JsonObject) -> JsonObject:
-    """Return an object of a core kind with its defaults."""
+    """Return the object, with defaults if it is a namespace, config map or secret."""
     match route.kind.group, route.kind.kind:
         case "", "Namespace":
             metadata = new["metadata"]

@@ -1,7 +1,7 @@
 """
 Admission of VMs, instance types and related kinds in the embedded API server.
 
-The rules are in the admission package, which the webhook uses too. All of them share one decoded object.
+The rules are in the admission package, which the webhook uses too. All rules share one decoded object.
 """
 
 from typing import Final
@@ -22,13 +22,13 @@ from virtshape.apiserver.route import Route
 from virtshape.resolve.search import run_search
 
 _TRUSTED: Final = get_trusted_users(KUBEVIRT, MASTERS)
-"""The group excludes tokens of service accounts that a user created under one of these names."""
+"""Trusted users must be in this group, so a user's own service account with one of these names is not trusted."""
 CONTROLLER_USER: Final = User(name_account_user(KUBEVIRT, CONTROLLER), (MASTERS, AUTHENTICATED))
 APISERVER_USER: Final = User(name_account_user(KUBEVIRT, APISERVER), (MASTERS, AUTHENTICATED))
 
 
 class KubeVirtAdmission:
-    """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes, and checks clones."""
+    """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes; authorizes clones."""
 
     def __init__(self, state: StoreState, authorizer: Authorizer) -> None:
         self._state = state
@@ -37,7 +37,7 @@ class KubeVirtAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Default and validate an object, or warn about a deletion; status writes are checked by RBAC alone."""
+        """Default and validate an object, or warn if a deleted object is in use; subresource writes are not checked."""
         del dry_run
         if operation == "DELETE" and old is not None and may_be_in_use(route.kind, old):
             return new, run_search(search_deletion_warnings(old), self._state.answer)

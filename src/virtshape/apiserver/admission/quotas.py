@@ -41,7 +41,7 @@ _CLAIMS: Final = "persistentvolumeclaims"
 _QUOTAS: Final = "resourcequotas"
 _CLASSES: Final = "storageclasses.storage.k8s.io"
 PENDING_SECONDS: Final = 10.0
-"""How long an admitted object counts before it is stored; after that its write has failed."""
+"""How long an admitted object counts while it is not stored; after that, its write is assumed to have failed."""
 _KNOWN: Final = frozenset(
     {
         *("cpu", "memory", "ephemeral-storage", "pods", "services", "replicationcontrollers", "resourcequotas"),
@@ -53,7 +53,7 @@ _KNOWN: Final = frozenset(
 
 
 class _Pending(Struct, frozen=True):
-    """The usage of an admitted object, and until when it counts."""
+    """The usage of an admitted object, and the time until which it counts."""
 
     usage: Usage
     until: float
@@ -71,7 +71,7 @@ class QuotaAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Check an object against the quotas of its namespace."""
+        """Check an object against the quotas of its namespace; validate it if it is itself a quota."""
         del user
         if new is None or operation == "DELETE" or route.subresource:
             return new, []
@@ -101,14 +101,14 @@ class QuotaAdmission:
             self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
 
     def _get_measure(self, resource: str) -> Callable[[JsonObject], Usage]:
-        """Return the function that measures the usage of an object of a resource."""
+        """Return the function that measures how much of a quota an object of this resource uses."""
         if resource != _CLAIMS:
             return lambda _: {count_of(resource): 1}
         default = self._find_default_class()
         return lambda tree: measure_claim(from_tree(tree, PersistentVolumeClaim), default)
 
     def _list_usage(self, but: Key, measure: Callable[[JsonObject], Usage]) -> Iterator[Usage]:
-        """Yield the usage of the other objects of the same resource and namespace."""
+        """Yield the usage of all other objects of the resource in the namespace, whether stored or pending."""
         now, place = self._clock(), (but.resource, but.namespace)
         self._pending = {key: one for key, one in self._pending.items() if one.until > now}
         pending = {

@@ -1,7 +1,7 @@
 """
 Admission of roles and bindings: set defaults, validate, and prevent privilege escalation.
 
-Also requires `create` permission when a server-side apply creates an object.
+A server-side apply that creates an object of any kind requires `create` permission.
 """
 
 from typing import cast
@@ -18,7 +18,7 @@ from virtshape.apiserver.route import Route
 
 
 class RbacAdmission:
-    """The admission of roles and bindings in kube-apiserver."""
+    """Admission of roles and bindings, as in kube-apiserver."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -26,7 +26,7 @@ class RbacAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Default and validate a role or binding; reject it if it is invalid or grants too much."""
+        """Default and validate a role or binding; reject it if it grants permissions that the user lacks."""
         del dry_run
         if operation == "CREATE" and route.verb == "patch":
             self._authorizer.require(user, _create(route))

@@ -1,5 +1,5 @@
 """
-ClusterState of the embedded store: the objects, names and configuration that admission needs.
+ClusterState from the embedded store: the objects, names and configuration that admission needs.
 
 Objects are decoded once per revision and shared. Callers must not modify them.
 """
@@ -43,7 +43,7 @@ class StoreState(ClusterState):
         return self._decode(record, resource.stored.struct) if record is not None else None
 
     def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
-        """Return the names of all objects of a kind; of one namespace if the kind is namespaced."""
+        """Return the names of all objects of a kind, in one namespace if the kind is namespaced."""
         resource = _find_resource(group, kind)
         if resource is None:
             return []
@@ -51,16 +51,16 @@ class StoreState(ClusterState):
 
     @property
     def known(self) -> "StoreState":
-        """The store itself: it has all objects in their current state."""
+        """This object: the store is in memory and up to date."""
         return self
 
     def answer(self, query: Query) -> Model | int | None:
-        """Return the object that an admission decision asks for, or the number of VMs that refer to it."""
+        """Return the result of a query: an object, None if it does not exist, or the number of VMs that refer to it."""
         return self._usage.count(query.reference) if isinstance(query, VMCount) else self.find(query)
 
     def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
-        """Return why a guest may not use this host file as a disk; empty if it may."""
-        del configuration  # depends on the directories of this machine
+        """Return why a guest may not use this host file as a disk, or an empty string if it may."""
+        del configuration  # the result depends only on the directories of this machine
         return self._explain_host_disk(path)
 
     def make_uid(self) -> str:
@@ -68,7 +68,7 @@ class StoreState(ClusterState):
         return make_uid()
 
     def now(self) -> str:
-        """Return the current time as in object timestamps."""
+        """Return the current time in the format of object timestamps."""
         return now()
 
     def _decode(self, record: Record, struct: type[Model]) -> Model:

@@ -10,7 +10,7 @@ from virtshape.apiserver.selectors.labelselector import Predicate, compile_requi
 
 
 def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[PolicyRule]:
-    """Return the rules of all roles that the role selects, directly or through other aggregated roles."""
+    """Return the distinct rules of all roles that the role selects, directly or through other aggregated roles."""
     rules: list[PolicyRule] = []
     for source in _collect_roles(role, roles):
         rules += [rule for rule in source.rules or () if rule not in rules]
@@ -18,7 +18,7 @@ def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list
 
 
 def _collect_roles(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Iterator[ClusterRole]:
-    """Yield the roles to take rules from; each once, even if roles select each other."""
+    """Yield each role that provides rules once, even if roles select each other."""
     seen: set[str] = set()
     waiting = [role]
     while waiting:
@@ -40,5 +40,5 @@ def _is_selected(role: ClusterRole, selectors: list[Predicate]) -> bool:
 def _compile(selector: LabelSelector) -> Predicate:
     try:
         return compile_requirements(read_selector(to_tree(selector)))
-    except StatusError:  # rejected on write; a role stored before that check selects nothing
+    except StatusError:  # rejected on write, but a role may have been stored before this check existed
         return lambda _: False

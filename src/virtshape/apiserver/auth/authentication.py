@@ -1,7 +1,7 @@
 """
-Authenticate requests by bearer token, service account token or client certificate.
+Authenticate requests by user token, service account token or client certificate.
 
-Results are cached for a few seconds under a digest of the credential; tokens themselves are not kept.
+Results are cached for a few seconds; the cache contains digests of tokens, not the tokens.
 """
 
 import ssl
@@ -23,7 +23,7 @@ MAX_CACHED_TOKENS = 10_000
 NO_EXTRA: Mapping[str, tuple[str, ...]] = {}
 
 FindUid = Callable[[str, str, str], str | None]
-"""Finds the UID of a live object by resource (`serviceaccounts`, `pods`, `secrets`, `nodes`), namespace and name."""
+"""Returns the UID of an existing object (`serviceaccounts`, `pods`, `secrets` or `nodes`, namespace, name), or None."""
 
 
 class User(NamedTuple):
@@ -36,7 +36,7 @@ class User(NamedTuple):
 
 
 class ClientCertificate(NamedTuple):
-    """The identity in a verified client certificate; parsed once per connection."""
+    """The identity in a verified client certificate, which is parsed once per connection."""
 
     user: User
     serial: str
@@ -44,14 +44,14 @@ class ClientCertificate(NamedTuple):
 
 
 class Credential(NamedTuple):
-    """What a client shows to authenticate: an Authorization header, or a client certificate."""
+    """The Authorization header or the client certificate that a client authenticates with."""
 
     authorization: str | None = None
     certificate: ClientCertificate | None = None
 
 
 class TokenIdentity(NamedTuple):
-    """The user of a token, its audiences and its expiry."""
+    """The user that a token identifies, with the token's audiences and expiry."""
 
     user: User
     audiences: tuple[str, ...]
@@ -78,7 +78,7 @@ class Authenticator:
         self._cache: dict[Hashable, tuple[User, float]] = {}
 
     def authenticate(self, authorization: str | None, certificate: ClientCertificate | None = None) -> User:
-        """Return the user of an Authorization header or certificate; raise StatusError 401 otherwise."""
+        """Return the user that the certificate or the header identifies; raise StatusError 401 if it is not valid."""
         if certificate is not None:
             return self._recall(_identity(certificate)) or self._accept_certificate(certificate)
         if authorization is None:
@@ -87,7 +87,7 @@ class Authenticator:
         return self._recall(key) or self._accept_header(key, authorization)
 
     def get_expiry(self, credential: Credential) -> float | None:
-        """Return when a credential expires, None for never; raise StatusError 401 if it is not valid."""
+        """Return when a credential expires, or None if it never does; raise StatusError 401 if it is not valid."""
         self.authenticate(*credential)
         if credential.certificate is not None:
             return credential.certificate.expires
@@ -163,7 +163,7 @@ class Authenticator:
 
 
 def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None:
-    """Return the identity in a verified certificate from `ssl`: common name as user, organizations as groups."""
+    """Return the user (common name) and groups (organizations) in a verified certificate from `ssl`, or None."""
     if not peer:
         return None
     subject = [pair for names in peer.get("subject", ()) for pair in names]
@@ -186,7 +186,7 @@ def account_groups(namespace: str) -> tuple[str, str]:
 
 
 def _identity(certificate: ClientCertificate) -> Hashable:
-    # Not the serial number alone: a CA used by hand may issue one twice.
+    # The serial number alone may not be unique: a manually operated CA may use one twice.
     return certificate.serial, certificate.user.name, certificate.user.groups
 
 

@@ -1,7 +1,7 @@
 """
 Role-based access control as in Kubernetes: rules only grant permissions.
 
-Roles and bindings are indexed by subject. Decisions are cached until a role or binding changes.
+Bindings are indexed by subject. Decisions are cached until a role or binding changes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -53,7 +53,7 @@ class Decision(NamedTuple):
 
 
 class _Grant(NamedTuple):
-    """The permissions for a verb on a resource: for all objects or by name; or why they cannot be determined."""
+    """Why a verb on a resource is permitted, for all objects or by object name; `problem` names missing roles."""
 
     everything: str | None
     names: dict[str, str]
@@ -75,7 +75,7 @@ class Authorizer:
             self.update(item.kind, item.metadata.namespace or "", item.metadata.name or "", item)
 
     def update(self, kind: str, namespace: str, name: str, item: AccessObject | None) -> None:
-        """Update the index with a role or binding; None if it was deleted. Cluster-scoped ones have no namespace."""
+        """Add or replace a role or binding; remove it if `item` is None. Cluster-scoped objects have no namespace."""
         self._cache.clear()
         match kind:
             case "Role":
@@ -94,7 +94,7 @@ class Authorizer:
                 self._note_binding(namespace, name, item)
 
     def authorize(self, user: User, wanted: Attributes) -> Decision:
-        """Return whether the user may do something."""
+        """Return whether the user may make this request, and why."""
         if MASTERS in user.groups:
             return _MASTERS_MAY
         if wanted.path:
@@ -110,13 +110,13 @@ class Authorizer:
         return Decision(False, grant.problem) if reason is None else Decision(True, reason)
 
     def require(self, user: User, wanted: Attributes) -> None:
-        """Raise StatusError 403 unless the user may do something."""
+        """Raise StatusError 403 unless the user may make this request."""
         decision = self.authorize(user, wanted)
         if not decision.allowed:
             raise forbidden(user, wanted, decision.reason)
 
     def rules_for(self, user: User, namespace: str) -> list[PolicyRule]:
-        """Return all rules that apply to the user in the namespace; only cluster-wide ones if it is empty."""
+        """Return all rules that apply to the user in the namespace, or only cluster-wide ones if it is empty."""
         rules = list(EVERYTHING) if MASTERS in user.groups else []
         for binding, _ in self._bindings_of(user, namespace):
             rules += self.find_rules(binding.role_ref, _namespace(binding)) or []
@@ -183,7 +183,7 @@ class Authorizer:
 
 
 def forbidden(user: User, wanted: Attributes, reason: str = "") -> StatusError:
-    """Return the 403 error, with the message of kube-apiserver."""
+    """Return a 403 error with the same message as kube-apiserver."""
     why = describe_refusal(user, wanted) + (f": {reason}" if reason else "")
     return forbidden_object_error(wanted.group, wanted.resource, wanted.name, why)
 

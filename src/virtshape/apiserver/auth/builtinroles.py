@@ -1,7 +1,7 @@
 """
-Built-in roles and bindings of a new data directory.
+Built-in roles and bindings, which are created in a new data directory.
 
-They have the names and permissions of those in Kubernetes and KubeVirt, for the kinds that exist here.
+Their names and permissions are those in Kubernetes and KubeVirt, limited to the kinds that exist here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -134,7 +134,7 @@ def _build_system_roles() -> list[ClusterRole]:
 
 
 def _build_user_roles() -> list[ClusterRole]:
-    """Return `view`, `edit` and `admin`; each aggregates its own part, the smaller role and roles labelled for it."""
+    """Return the aggregated roles `view`, `edit` and `admin`, and the roles with the rules that each one adds."""
     return [
         _aggregated_role("view", part_of="edit"),
         _aggregated_role("edit", part_of="admin"),

@@ -18,7 +18,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 class Credential(NamedTuple):
-    """A certificate with its key, both as PEM, its serial number and expiry."""
+    """A certificate and its key as PEM, with the certificate's serial number and expiry."""
 
     certificate: bytes
     key: bytes
@@ -36,7 +36,7 @@ class Authority:
 
     @classmethod
     def create(cls, key: ec.EllipticCurvePrivateKey, name: str, now: datetime | None = None) -> "Authority":
-        """Return a self-signed CA; a new one with the same key also verifies earlier certificates."""
+        """Return a self-signed CA; a CA with the same key and name also verifies certificates issued earlier."""
         now = now or datetime.now(UTC)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         public = key.public_key()

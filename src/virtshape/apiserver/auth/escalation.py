@@ -1,7 +1,7 @@
 """
 Privilege escalation checks: a user cannot grant permissions that the user does not have.
 
-The verb `escalate` on a role, or `bind` on the role that a binding refers to, skips the check. As in kube-apiserver,
+The check is skipped if the user may `escalate` the role, or `bind` the role of a binding. As in kube-apiserver,
 any change except to finalizers and owner references is checked: a label alone can aggregate a role into another one.
 """
 
@@ -24,7 +24,7 @@ from virtshape.apiserver.auth.rules import EVERYTHING, describe_rule, find_missi
 def prevent_role_escalation(
     user: User, authorizer: Authorizer, role: Role | ClusterRole, before: Role | ClusterRole | None = None
 ) -> None:
-    """Raise StatusError if a role grants what the user may not do, unless the user may escalate."""
+    """Raise StatusError if a role grants permissions that the user lacks, unless the user may escalate the role."""
     if MASTERS in user.groups or _changes_nothing(role, before):
         return
     resource = "clusterroles" if isinstance(role, ClusterRole) else "roles"
@@ -41,7 +41,7 @@ def prevent_role_escalation(
 def prevent_binding_escalation(
     user: User, authorizer: Authorizer, binding: Binding, before: Binding | None = None
 ) -> None:
-    """Raise StatusError if a binding grants what the user may not do, unless the user may bind that role."""
+    """Raise StatusError if a binding grants permissions that the user lacks, unless the user may bind its role."""
     if MASTERS in user.groups or _changes_nothing(binding, before):
         return
     name, namespace = binding.metadata.name or "", binding.metadata.namespace or ""
@@ -78,7 +78,7 @@ def _aggregates(role: Role | ClusterRole | None) -> bool:
 
 
 def _changes_nothing(item: AccessObject, before: AccessObject | None) -> bool:
-    """Return True if an update changes nothing, or only what garbage collection needs to change."""
+    """Return True if an update changes no labels, annotations or permissions, as in garbage collection."""
     return before is not None and _list_content(item) == _list_content(before)
 
 

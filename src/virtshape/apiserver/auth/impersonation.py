@@ -20,7 +20,7 @@ def impersonate(user: User, headers: Mapping[str, Sequence[str]], authorizer: Au
     """
     Return the user that the request is handled as: the impersonated user if the headers name one.
 
-    Headers have lower-case names and all their values, since each group is in a separate header.
+    Header names are in lower case. Each has a list of values, because every group is sent in a separate header.
     """
     name = _first(headers, "impersonate-user")
     groups = tuple(headers.get("impersonate-group", ()))

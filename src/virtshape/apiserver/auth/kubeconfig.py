@@ -13,7 +13,7 @@ DEFAULT_NAMESPACE = "default"
 
 
 class Server(NamedTuple):
-    """The server's URL, as in `https://127.0.0.1:6443`, and its CA certificate as PEM."""
+    """The server's URL, such as `https://127.0.0.1:6443`, and its CA certificate as PEM."""
 
     url: str
     authority: bytes
@@ -68,7 +68,7 @@ def write_kubeconfig(path: Path, text: str) -> None:
 
 
 def find_token(text: str) -> str | None:
-    """Return the bearer token of the first user that has one; None if the text is not a kubeconfig."""
+    """Return the bearer token of the first user that has one; None if there is none or the text is not a kubeconfig."""
     try:
         configs = [msgspec.convert(document.tree, _Config) for document in read_documents(text)]
     except (YAMLError, msgspec.ValidationError):

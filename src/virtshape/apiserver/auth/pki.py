@@ -3,9 +3,9 @@ The keys and certificates of a data directory, in files that only their owner ma
 
     DIR/pki/ca.crt, ca.key                  the CA, valid for ten years
     DIR/pki/apiserver.crt, apiserver.key    the server's certificate, renewed a month before it expires
-    DIR/pki/sa.key                          signs service account tokens
+    DIR/pki/sa.key                          the key that signs service account tokens
 
-Missing files are created. A certificate without its key is an error, because clients trust it.
+Missing files are created. A CA certificate without its key is an error, because clients already trust the certificate.
 """
 
 import ssl
@@ -41,7 +41,7 @@ LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 
 
 class PkiError(Exception):
-    """A key or certificate file that cannot be used, and how to fix it."""
+    """A key or certificate file cannot be used; the message says how to fix this."""
 
 
 class ServerFiles(NamedTuple):
@@ -58,14 +58,14 @@ class Pki:
     def __init__(
         self, directory: Path, now: datetime | None = None, *, lifetime: timedelta = CERTIFICATE_LIFETIME
     ) -> None:
-        """`lifetime` is that of server certificates."""
+        """Load the CA, or create it; `lifetime` applies to server certificates."""
         self._directory = directory
         self._lifetime = lifetime
         self.renew_before = min(RENEW_BEFORE, lifetime / 3)
         self.authority = self._ensure_authority(now or datetime.now(UTC))
 
     def ensure_server_certificate(self, hosts: Iterable[str] = (), now: datetime | None = None) -> ServerFiles:
-        """Return a certificate for these hosts and this machine; reuse the current one unless it expires soon."""
+        """Return the files of a certificate for these hosts and this machine; issue a new one if it is not usable."""
         now = now or datetime.now(UTC)
         files = ServerFiles(self._path("apiserver.crt"), self._path("apiserver.key"), self._path("ca.crt"))
         wanted = list(dict.fromkeys(_normalize(host) for host in (*LOOPBACK_HOSTS, *SERVICE_NAMES, *_names(), *hosts)))
@@ -77,11 +77,11 @@ class Pki:
         return files
 
     def ensure_signing_key(self) -> ec.EllipticCurvePrivateKey:
-        """Return the key that signs service account tokens."""
+        """Return the key that signs service account tokens; create it if it does not exist."""
         return self._ensure_key("sa.key")
 
     def build_server_context(self, hosts: Iterable[str] = ()) -> ssl.SSLContext:
-        """Return a TLS server context with our certificate that trusts only our CA for client certificates."""
+        """Return a TLS context with the server's certificate; client certificates must be signed by this CA."""
         files = self.ensure_server_certificate(hosts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -92,9 +92,9 @@ class Pki:
 
     def renew_server_context(self, context: ssl.SSLContext, hosts: Iterable[str] = ()) -> bool:
         """
-        Load a new certificate into a context if the current one expires soon; return True if one was loaded.
+        Renew the server's certificate if it expires soon, and load it into the context; return True if it was renewed.
 
-        It applies to new connections only.
+        A renewed certificate applies to new connections only.
         """
         self.authority = self._ensure_authority(datetime.now(UTC))
         present = read_private(self._path("apiserver.crt"))

@@ -1,7 +1,7 @@
 """
-Files that only their owner may read: keys, tokens, the audit log.
+Files that only their owner may read: keys, tokens and the audit log.
 
-Files are replaced atomically and are never readable by others.
+New contents replace a file atomically and are never readable by other users.
 """
 
 import os
@@ -31,7 +31,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def read_private(path: Path) -> bytes:
-    """Read the file, after removing access of group and others."""
+    """Return the file's contents, after removing any access for group and others."""
     if path.stat().st_mode & 0o077:
         path.chmod(FILE_MODE)
     return path.read_bytes()
@@ -44,7 +44,7 @@ def make_private_directory(path: Path) -> None:
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on the file; the kernel releases it when the process ends."""
+    """Hold an exclusive lock on the file during the context; the kernel releases it if the process ends."""
     make_private_directory(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

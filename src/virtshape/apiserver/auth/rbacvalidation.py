@@ -1,7 +1,7 @@
 """
-Defaults and validation of roles and bindings, with Kubernetes' messages.
+Defaults and validation of roles and bindings, with the messages of Kubernetes.
 
-Pure functions. Escalation is checked separately.
+All functions are pure. Privilege escalation is checked separately.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _SUBJECT_GROUPS = {"User": RBAC_GROUP, "Group": RBAC_GROUP, "ServiceAccount": ""
 
 
 def default_rbac_object(item: AccessObject) -> AccessObject:
-    """Return the object with default API groups of its role reference and subjects."""
+    """Return the object with default API groups in its role reference and subjects."""
     if isinstance(item, Role | ClusterRole):
         return item
     subjects = [_complete_subject(subject) for subject in item.subjects or ()]
@@ -29,7 +29,7 @@ def default_rbac_object(item: AccessObject) -> AccessObject:
 
 
 def check_rbac_object(item: AccessObject, before: AccessObject | None = None) -> list[FieldError]:
-    """Return all problems of a role or binding, including changes of immutable fields."""
+    """Return all problems with a role or binding, including changes of immutable fields."""
     match item:
         case Role():
             return list(_check_rules(item.rules or (), namespaced=True))
@@ -92,7 +92,7 @@ def _check_reference(binding: Binding) -> Iterator[FieldError]:
 
 
 def _check_subjects(binding: Binding) -> Iterator[FieldError]:
-    has_namespace = isinstance(binding, RoleBinding)  # the default for service accounts
+    has_namespace = isinstance(binding, RoleBinding)  # service accounts default to the binding's namespace
     for index, subject in enumerate(binding.subjects or ()):
         field = f"subjects[{index}]"
         if not subject.name:

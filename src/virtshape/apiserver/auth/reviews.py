@@ -1,7 +1,7 @@
 """
-Reviews of the authentication and authorization groups: SubjectAccessReview, TokenReview and others.
+Reviews in the authentication and authorization API groups: SubjectAccessReview, TokenReview and others.
 
-Pure functions that return the review with its status. Access to the reviews is authorized before.
+The functions return the review with its status. The server authorizes the request before it calls them.
 """
 
 from collections.abc import Sequence
@@ -67,9 +67,9 @@ class AuthContext(NamedTuple):
 
 def read_review(body: bytes, struct: type[T], api_version: str) -> tuple[T, list[str]]:
     """
-    Return the review in a body, and a warning for each unknown field, which is ignored.
+    Return the review in a request body, and a warning for each unknown field.
 
-    Missing apiVersion and kind default to those of the path. A status in the body is ignored too.
+    Missing apiVersion and kind default to those of the path. A status in the body is ignored.
     """
     try:
         tree = msgspec.json.decode(body, type=JsonObject)
@@ -87,7 +87,7 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> tuple[T, list
         return review, [f'unknown field "{field.problem.field}"' for field in unknown]
     except StatusError as error:
         if error.code == 400:
-            error.causes = ()  # as for all bodies that cannot be decoded
+            error.causes = ()  # as in all errors for bodies that cannot be decoded
         raise
 
 
@@ -116,21 +116,21 @@ def _answer(review: Review, user: User, auth: AuthContext, namespace: str) -> Re
 
 
 def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: Authorizer) -> SelfSubjectAccessReview:
-    """Return whether the caller may do something."""
+    """Return the review with the decision whether the caller may make the request."""
     spec = review.spec
     _refuse_if(review.kind, _check_attributes(spec.resource_attributes, spec.non_resource_attributes))
     return replace(review, status=_decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer))
 
 
 def answer_access(review: SubjectAccessReview, authorizer: Authorizer) -> SubjectAccessReview:
-    """Return whether a user may do something."""
+    """Return the review with the decision whether a user may make the request."""
     return replace(review, status=_answer_about(review.kind, review.spec, [], authorizer))
 
 
 def answer_local_access(
     review: LocalSubjectAccessReview, namespace: str, authorizer: Authorizer
 ) -> LocalSubjectAccessReview:
-    """Return whether a user may do something in the namespace."""
+    """Return the review with the decision whether a user may make the request in the namespace."""
     spec, causes = review.spec, []
     if spec.non_resource_attributes is not None:
         causes.append(invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request"))
@@ -143,7 +143,7 @@ def answer_local_access(
 
 
 def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authorizer) -> SelfSubjectRulesReview:
-    """Return all rules of the caller in a namespace."""
+    """Return the review with all rules that apply to the caller in a namespace."""
     if not review.spec.namespace:
         raise StatusError(400, "BadRequest", "no namespace on request")
     rules = authorizer.rules_for(user, review.spec.namespace)
@@ -162,7 +162,7 @@ def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authori
 
 
 def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenReview:
-    """Return the review with the user of its token in the status."""
+    """Return the review with the user that its token identifies, or with an error in the status."""
     if not review.spec.token:
         raise StatusError(400, "BadRequest", "token is required for TokenReview in authentication")
     try:
@@ -176,12 +176,12 @@ def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenRevi
 
 
 def answer_self(review: SelfSubjectReview, user: User) -> SelfSubjectReview:
-    """Return the caller."""
+    """Return the review with the caller in the status."""
     return replace(review, status=SelfSubjectReviewStatus(describe_user(user)))
 
 
 def describe_user(user: User) -> UserInfo:
-    """Return the user as the API shows it."""
+    """Return the user in the format of the API."""
     extra = {key: list(values) for key, values in user.extra.items()}
     return UserInfo(username=user.name, groups=list(user.groups) or None, uid=user.uid or None, extra=extra or None)
 

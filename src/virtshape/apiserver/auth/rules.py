@@ -15,7 +15,7 @@ EVERYTHING = (
 
 
 def permits_resource(rule: PolicyRule, verb: str, group: str, resource: str, subresource: str = "") -> bool:
-    """Return True if the rule permits the verb on the resource, or on named objects of it."""
+    """Return True if the rule permits the verb on the resource; resource names are not compared."""
     return (
         _has(rule.verbs, verb)
         and _has(rule.api_groups or (), group)
@@ -52,7 +52,7 @@ def quote(text: str) -> str:
 
 
 def quote_list(texts: Iterable[str]) -> str:
-    """Return texts in double quotes, separated by spaces in brackets."""
+    """Return the texts in double quotes, separated by spaces and enclosed in brackets."""
     return "[" + " ".join(map(quote, texts)) + "]"
 
 
@@ -71,13 +71,13 @@ def _covers_path(pattern: str, path: str) -> bool:
 
 
 def _covers(owned: PolicyRule, part: PolicyRule) -> bool:
-    """Return True if a rule permits a part, which has at most one entry in each list."""
+    """Return True if an owned rule permits a part; a part has at most one entry in each list."""
     if not _has(owned.verbs, part.verbs[0]):
         return False
     if part.non_resource_urls:
         return any(_covers_path(pattern, part.non_resource_urls[0]) for pattern in owned.non_resource_urls or ())
     if not part.api_groups or not part.resources:
-        return True  # it permits nothing
+        return True  # the part permits nothing
     resource, _, subresource = part.resources[0].partition("/")
     return (
         _has(owned.api_groups or (), part.api_groups[0])
@@ -87,7 +87,7 @@ def _covers(owned: PolicyRule, part: PolicyRule) -> bool:
 
 
 def _split_rule(rule: PolicyRule) -> list[PolicyRule]:
-    """Split a rule into rules with one entry in each list."""
+    """Split a rule into rules with at most one entry in each list."""
     parts = [
         PolicyRule(verbs=[verb], api_groups=[group], resources=[resource], resource_names=names)
         for group, resource, verb in product(rule.api_groups or (), rule.resources or (), rule.verbs)
@@ -98,7 +98,7 @@ def _split_rule(rule: PolicyRule) -> list[PolicyRule]:
 
 
 def _compact(parts: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Join parts that differ only in their verb."""
+    """Merge parts that differ only in their verb."""
     joined: dict[str, PolicyRule] = {}
     for part in parts:
         subject = PolicyRule([], part.api_groups, part.non_resource_urls, part.resource_names, part.resources)

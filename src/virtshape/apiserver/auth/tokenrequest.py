@@ -1,7 +1,7 @@
 """
 TokenRequests: issue service account tokens, as for `kubectl create token`.
 
-Tokens are not stored: a token is valid by its signature and while its account exists.
+Tokens are not stored: the server verifies the signature, the expiry and that the account still exists.
 """
 
 from uuid import uuid4
@@ -34,7 +34,7 @@ BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 def answer_token_request(
     request: TokenRequest, *, namespace: str, name: str, signer: TokenSigner, find_uid: FindUid, now: float
 ) -> TokenRequest:
-    """Return the request with a token of the service account `name`; raise StatusError if it is invalid."""
+    """Return the request with a token for the service account `name`; raise StatusError if the request is invalid."""
     spec = request.spec
     account_uid = find_uid("serviceaccounts", namespace, name)
     if account_uid is None:

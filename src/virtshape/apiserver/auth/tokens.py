@@ -1,7 +1,7 @@
 """
 Service account tokens: JSON Web Tokens signed with ES256, with the claims that Kubernetes uses.
 
-PyJWT verifies signatures, this module claims and times; callers check that the account still exists.
+PyJWT verifies the signature; this module checks the issuer and times. Callers check that the account still exists.
 """
 
 from base64 import urlsafe_b64encode
@@ -18,13 +18,13 @@ from virtshape.apiserver.auth.pki import CLUSTER_DOMAIN
 ISSUER = f"https://kubernetes.default.svc.{CLUSTER_DOMAIN}"
 NOT_BEFORE_LEEWAY = 60
 MAX_TOKEN_CHARACTERS = 16 * 1024
-"""In characters. PyJWT takes 50 µs for each 1,000 characters before it verifies the signature."""
+"""The maximum length of a token: PyJWT takes 50 µs for each 1,000 characters before it verifies the signature."""
 
 _ALGORITHM = "ES256"
 
 
 class TokenError(Exception):
-    """An invalid token, and why."""
+    """A token is not valid; the message says why."""
 
 
 class NamedObject(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class NamedObject(msgspec.Struct, frozen=True):
 
 
 class KubernetesClaims(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The service account, and the object that the token is bound to."""
+    """The service account, and the object that the token is bound to, if any."""
 
     namespace: str
     serviceaccount: NamedObject
@@ -69,11 +69,11 @@ class TokenSigner:
 
     def sign(self, claims: Claims) -> str:
         """Return a token with these claims."""
-        header = {"typ": "", "kid": self.key_id}  # as in Kubernetes: an empty `typ` leaves the header out
+        header = {"typ": "", "kid": self.key_id}  # PyJWT omits an empty `typ`, which tokens in Kubernetes do not have
         return self._signatures.encode(msgspec.json.encode(claims), self._key, _ALGORITHM, header)
 
     def verify(self, token: str, now: float) -> Claims:
-        """Return the claims of a token; raise TokenError if the signature or the times are not valid."""
+        """Return the claims of a token; raise TokenError if its signature, issuer or times are not valid."""
         claims = self._verify_signature(token)
         if claims.iss != ISSUER:
             raise TokenError(f'the token was issued by "{claims.iss}"')

@@ -1,8 +1,8 @@
 """
-User registry: issued tokens and certificates, and which are revoked.
+User registry: the tokens and certificates that were issued to users, and which certificates are revoked.
 
-One file that only its owner may read, with digests of tokens. Writers lock it; a running server reloads it when it
-changes.
+The registry is one file that only its owner may read. It contains digests of tokens. Writers lock the file; a running
+server reloads it when it changes.
 """
 
 import time
@@ -18,7 +18,7 @@ from virtshape.apiserver.auth.privatefile import lock_file, read_private, write_
 
 
 class UserRegistryError(Exception):
-    """A registry that cannot be read, and how to fix it."""
+    """The registry cannot be read; the message says how to fix this."""
 
 
 class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,21 +33,21 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     groups: tuple[str, ...] = ()
     """The user's groups, without `system:authenticated`."""
     issued: float
-    """When it was issued."""
+    """When the credential was issued."""
     expires: float | None = None
-    """When it expires; never, if absent."""
+    """When the credential expires; absent if it never does."""
     role: str | None = None
-    """The cluster role that was bound with it."""
+    """The cluster role that was bound to the user, if any."""
     namespace: str | None = None
-    """The namespace of the role binding; cluster-wide, if absent."""
+    """The namespace of the role binding; absent if it is cluster-wide."""
     revoked: bool = False
-    """Whether it is revoked."""
+    """Whether the credential is revoked."""
     uid: str = ""
     """The user's UID; absent in registries of older releases."""
 
     @property
     def user_uid(self) -> str:
-        """The user's UID; without a stored one, it is derived from the credential."""
+        """The user's UID; if none is stored, it is derived from the ID of the credential."""
         return self.uid or str(uuid5(NAMESPACE_OID, self.id))
 
 
@@ -67,7 +67,7 @@ class UserRegistry:
         self._state = self._read()
 
     def find_token(self, token: str) -> RegistryEntry | None:
-        """Return the entry of a token, unless it has expired."""
+        """Return the entry of a token; None if the token is unknown or has expired."""
         entry = self._refresh().by_token.get(digest_token(token))
         return entry if entry is not None and not self._has_ended(entry) else None
 
@@ -80,7 +80,7 @@ class UserRegistry:
         return [entry for entry in self._refresh().entries if not entry.revoked and not self._has_ended(entry)]
 
     def add(self, entry: RegistryEntry) -> None:
-        """Add an entry; all entries of a user have the same UID."""
+        """Add an entry, with the same UID as other entries of the user."""
         known = next((other.user_uid for other in self.entries() if other.name == entry.name), None)
         entry = msgspec.structs.replace(entry, uid=entry.uid or known or str(uuid4()))
         self._change(lambda entries: [*entries, entry])

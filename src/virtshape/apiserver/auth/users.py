@@ -1,7 +1,7 @@
 """
 Users of a data directory: create, list and remove them.
 
-Creates certificates, tokens and kubeconfigs, and updates the user registry. Callers apply the returned bindings through
+Credentials are added to the user registry, or revoked there. Callers create or delete the returned bindings through
 the API.
 """
 
@@ -45,7 +45,7 @@ class NewUser(NamedTuple):
 
 
 class BindingName(NamedTuple):
-    """A binding by kind, namespace and name; cluster-scoped ones have no namespace."""
+    """The kind, namespace and name of a binding; the namespace of a ClusterRoleBinding is empty."""
 
     kind: str
     namespace: str
@@ -61,12 +61,12 @@ class Directory:
         self.registry = UserRegistry(path / "pki" / "users.json")
 
     def server(self, url: str) -> Server:
-        """Return the server at this URL for kubeconfigs."""
+        """Return the URL and the CA certificate, for kubeconfigs."""
         return Server(url, self.pki.authority.pem)
 
 
 def ensure_admin(directory: Directory, url: str) -> Path:
-    """Write the admin's kubeconfig for this URL; keep the token of an existing file."""
+    """Write the admin's kubeconfig for this URL and return its path; keep a valid token in an existing file."""
     path, registry = directory.kubeconfig, directory.registry
     token = find_token(path.read_text()) if path.exists() else None
     known = registry.find_token(token) if token else None
@@ -92,7 +92,7 @@ def create_user(
     by: Literal["certificate", "token"] = "certificate",
     lifetime: timedelta = CERTIFICATE_LIFETIME,
 ) -> NewUser:
-    """Create a user with a credential and, if given, a cluster role, in one namespace or cluster-wide."""
+    """Issue a credential to a user; return its kubeconfig, and a binding if a cluster role is given."""
     _validate_name(name)
     issued = time.time()
     if by == "certificate":

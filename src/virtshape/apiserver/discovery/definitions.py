@@ -1,7 +1,7 @@
 """
-CustomResourceDefinitions of our kinds, generated from their structs and columns.
+CustomResourceDefinitions, generated from the structs and table columns of custom resources.
 
-This server publishes them read-only; they can be applied to another cluster.
+This server serves them read-only; they can be applied to another cluster.
 """
 
 from uuid import UUID, uuid5
@@ -22,7 +22,7 @@ def list_definitions() -> list[str]:
 
 
 def write_definition(name: str) -> JsonObject:
-    """Return the definition with this name, as applied to a cluster."""
+    """Return the definition with this name, as a manifest that can be applied."""
     kinds = [kind for kind in KINDS if is_custom_resource(kind) and _name(kind) == name]
     preferred = kinds[0]
     return {
@@ -40,7 +40,7 @@ def write_definition(name: str) -> JsonObject:
 
 
 def write_served_definition(name: str, created: str) -> JsonObject:
-    """Return the definition as a server shows it after `created`, without resourceVersion."""
+    """Return the definition as this server returns it, with this creation time and without resourceVersion."""
     tree = write_definition(name)
     spec = tree["spec"]
     tree["metadata"] |= {"uid": str(uuid5(_UIDS, name)), "generation": 1, "creationTimestamp": created}
@@ -80,14 +80,14 @@ def _write_version(kind: Kind, *, is_stored: bool) -> JsonObject:
     version["schema"] = {"openAPIV3Schema": structural_schema(kind.struct)}
     if any(subresource.name == "status" for subresource in list_subresources(kind)):
         version["subresources"] = {"status": {}}
-    # The name is a column of every custom resource.
+    # The first column is the name, which is added to every custom resource.
     version["additionalPrinterColumns"] = [_write_column(column) for column in list_columns(kind)[1:]]
     return version
 
 
 def _write_column(column: Column) -> JsonObject:
     written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
-    # The API server omits zeros; with them, kubectl would report a change each time.
+    # The API server omits a priority of 0; kubectl would report a change on every apply.
     return written | ({"priority": column.priority} if column.priority else {})
 
 

@@ -1,7 +1,7 @@
 """
 Discovery documents: groups, versions, kinds and subresources, one document per path.
 
-Generated once from the table of kinds, whose order is the version preference.
+They are generated once from the table of kinds, whose order determines the preferred versions.
 """
 
 import base64
@@ -22,7 +22,7 @@ from virtshape.apiserver.discovery.document import Document, make_json_document
 
 
 def write_discovery(address: str, groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
-    """Return the document of each path from `/api` on; `address` is the host and port that clients reach."""
+    """Return the documents by path, such as `/api`; `address` is the host and port that clients connect to."""
     groups = list_groups() if groups is None else groups
     trees: dict[str, JsonObject] = {"/api": _write_core_versions(address)}
     for group, versions in groups.items():
@@ -45,7 +45,7 @@ def list_groups() -> dict[str, list[str]]:
 
 
 def list_kinds(group: str, version: str) -> list[Kind]:
-    """Return the kinds of one version of a group, sorted by name."""
+    """Return the kinds in one version of a group, sorted by resource name."""
     kinds = [kind for kind in KINDS if (kind.group, kind.version) == (group, version)]
     return sorted(kinds, key=lambda kind: kind.plural)
 

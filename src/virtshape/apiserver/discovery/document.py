@@ -1,7 +1,7 @@
 """
-Static documents: discovery, OpenAPI, version.
+Static documents: discovery, OpenAPI and version.
 
-Large documents are kept compressed, as most clients request them.
+Large documents are kept compressed, because most clients accept compressed responses.
 """
 
 import gzip
@@ -28,7 +28,7 @@ class Document(NamedTuple):
 
 
 def make_document(body: bytes, content_type: str = "application/json", etag: str = "") -> Document:
-    """Return a document with these bytes; without an ETag, derive it from the content."""
+    """Return a document with this body; the default ETag is a digest of the body."""
     etag = etag or f'"{hashlib.sha256(body).hexdigest()[:32].upper()}"'
     if len(body) < _WORTH_COMPRESSING:
         return Document(content_type, etag, body, is_compressed=False)

@@ -1,7 +1,7 @@
 """
 Responses of `/healthz`, `/livez` and `/readyz`, in the format of kube-apiserver.
 
-The endpoints are public, so reasons of failures are included only with `reveal`.
+The endpoints are public, so the reasons for failures are included only with `reveal`.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,7 +28,7 @@ def answer_health(
     excluded: Collection[str] = (),
     reveal: bool = False,
 ) -> Health:
-    """Return whether all required checks pass, except the excluded ones."""
+    """Return the response of an endpoint: status 200 if all required checks that are not excluded pass, else 500."""
     failed = [name for name, check in checks.items() if check.required and not check.passed and name not in excluded]
     if not failed and not verbose:
         return Health(200, "ok")
@@ -41,7 +41,7 @@ def answer_health(
 
 
 def answer_check(check: Check, *, reveal: bool = False) -> Health:
-    """Return whether one check passes."""
+    """Return the response of one check: status 200 if it passes, else 500."""
     if check.passed:
         return Health(200, "ok")
     return Health(500, f"internal server error: {check.failure if reveal else WITHHELD}\n")

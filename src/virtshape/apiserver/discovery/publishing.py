@@ -29,7 +29,7 @@ class Publisher:
         *,
         write_metrics: Callable[[], bytes] | None = None,
     ) -> None:
-        """Publish only these groups, if given; they have no kinds for OpenAPI."""
+        """Publish only these groups, without OpenAPI documents, if `groups` is given."""
         self._checks = checks
         self._groups = groups
         self._write_metrics = write_metrics
@@ -38,11 +38,11 @@ class Publisher:
         self._version = write_version()
 
     def set_address(self, address: str) -> None:
-        """Set the server's address: the port may be known only after the server listens."""
+        """Set the server's address; the port may not be known until the server listens."""
         self._plain = write_discovery(address, self._groups)
 
     def answer(self, request: Request, *, reveal: Callable[[], bool] = lambda: False) -> Response | None:
-        """Return the document at a path, or None; `reveal` includes the reasons of failed health checks."""
+        """Return the document at the path, or None; if `reveal` returns True, failed health checks include reasons."""
         if not request.path.startswith("/"):
             return None
         path = request.path.rstrip("/") or "/"

@@ -1,1 +1,1 @@
-"""Response formats: Tables, metadata only, protobuf requests, content negotiation."""
+"""Formats of requests and responses: Tables, metadata only, protobuf, and content negotiation."""

@@ -6,7 +6,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
 def format_age(time: str | None, now: float) -> str:
-    """Return how long before `now`, in seconds since 1970, an RFC 3339 time was."""
+    """Format the age of an RFC 3339 time; `now` is in seconds since 1970."""
     if not time:
         return "<unknown>"
     try:

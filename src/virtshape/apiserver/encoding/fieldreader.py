@@ -1,7 +1,7 @@
 """
-Read a few fields of an object from its bytes without decoding the rest.
+Read a few fields from an object's JSON text without decoding the rest.
 
-Paths are those of printer columns: `.spec.cpu.guest`, `.status.interfaces[0].ipAddress`,
+Paths have the syntax of printer columns: `.spec.cpu.guest`, `.status.interfaces[0].ipAddress`,
 `.status.conditions[?(@.type=='Ready')].status`.
 """
 
@@ -16,7 +16,7 @@ _STEP = re.compile(r"\.(?P<name>\w+)(?:\[(?:(?P<position>\d+)|\?\(@\.(?P<key>\w+
 
 
 class _Step(NamedTuple):
-    """One step of a path; of a list, the element at `position`, or the one whose `key` has the `value`."""
+    """One step of a path. If the field is a list, `position`, or `key` and `value`, select the element."""
 
     name: str
     position: int | None
@@ -29,17 +29,17 @@ class _Step(NamedTuple):
 
 
 class _Node:
-    """The fields to read of one object: members, whether they are lists, and what to read below them."""
+    """The fields to read from one object: for each member, whether it is a list, and what to read below it."""
 
     def __init__(self) -> None:
         self.members: dict[str, tuple[bool, _Node | Any]] = {}
 
 
 class FieldReader:
-    """Reads the values at some paths, in order; None if absent."""
+    """Reads the values at some paths, in the order of the paths; an absent value is None."""
 
     def __init__(self, paths: Mapping[str, Any] | list[str]) -> None:
-        """With a mapping, decode each value as the type of its path, otherwise as plain dicts and lists."""
+        """Compile the paths; a mapping gives the type of each value, otherwise values are plain dicts and lists."""
         types = paths if isinstance(paths, Mapping) else dict.fromkeys(paths, Any)
         self._paths = [_parse(path) for path in types]
         root = _Node()
@@ -58,7 +58,7 @@ class FieldReader:
         found = self._decode(data)
         try:
             values = list(self._get(found))
-        except AttributeError:  # a step of the path is null
+        except AttributeError:  # an object on a path is null
             return [_follow(found, steps) for steps in self._paths]
         for index, pick in self._in_lists:
             values[index] = pick(values[index])
@@ -96,7 +96,7 @@ def _define(node: _Node) -> type[msgspec.Struct]:
         if is_list:
             fields.append((name, list[type_] | None, None))
         elif isinstance(below, _Node):
-            # An absent object is an empty one, so that one getter can read at any depth.
+            # An absent object counts as empty, so that one getter can read at any depth.
             fields.append((name, type_ | None, type_()))
         else:
             fields.append((name, type_, None))

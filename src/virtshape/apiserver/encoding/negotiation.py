@@ -32,7 +32,7 @@ PLAIN: Final = ResponseFormat()
 
 
 def choose_format(accept: str) -> ResponseFormat:
-    """Return the first supported format in the Accept header."""
+    """Return the client's preferred format that is supported; raise StatusError 406 if there is none."""
     if not accept or accept == "application/json":
         return PLAIN
     for offer in _rank(accept):
@@ -66,5 +66,5 @@ def _negative_quality(offer: str) -> float:
 
 
 def media_type(content_type: str) -> str:
-    """Return a content type without its parameters."""
+    """Return a content type in lower case and without its parameters."""
     return content_type.partition(";")[0].strip().lower()

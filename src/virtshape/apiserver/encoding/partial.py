@@ -25,7 +25,7 @@ def partial_object(value: bytes, version: str = "v1") -> bytes:
 
 
 def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: str = "v1") -> bytes:
-    """Return the PartialObjectMetadataList of these objects; `metadata` is the list's own."""
+    """Return the PartialObjectMetadataList of these objects; `metadata` is that of the list."""
     head = partial_head(version)
     items = b",".join([head + bytes(_decode(value).metadata) + b"}" for value in values])
     start = b'{"kind":"PartialObjectMetadataList","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())
@@ -33,5 +33,5 @@ def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: 
 
 
 def partial_head(version: str) -> bytes:
-    """Return the JSON text before the metadata of such an object; a closing brace follows it."""
+    """Return the JSON text of a PartialObjectMetadata up to its metadata; the caller adds the metadata and a brace."""
     return b'{"kind":"PartialObjectMetadata","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())

@@ -1,7 +1,7 @@
 """
 Convert request bodies in Kubernetes' protobuf format to JSON.
 
-Structs give the types of fields, a table gives their numbers. Responses are never protobuf: all such clients read JSON.
+Structs define the types of fields, and a table their numbers. Responses are never protobuf: all clients accept JSON.
 """
 
 from base64 import b64encode
@@ -26,17 +26,17 @@ from virtshape.apiserver.limits import validate_nesting
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
 Wire = int | bytes
-"""A value on the wire: a number, or bytes of a string, a message or packed numbers."""
+"""A value on the wire: a number, or the bytes of a string, a message or packed numbers."""
 Read = Callable[[Any], Any]
 
 _MAGIC: Final = b"k8s\0"
 _MAX_UINT64: Final = (1 << 64) - 1
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999, from 1970
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # start of year 1 and end of year 9999, relative to 1970
 _OTHER_STRUCTS: Final[dict[str, type[Struct]]] = {"DeleteOptions": DeleteOptions, "TokenRequest": TokenRequest}
 
 
 class _Field(NamedTuple):
-    """A field by its JSON name; `shape` says whether it is a single value, a list or a map."""
+    """A field with its JSON name; an `inline` field is a message whose fields belong to the parent."""
 
     name: str
     read: Read
@@ -111,7 +111,7 @@ def _read_message(data: bytes, plan: Plan) -> JsonObject:
     tree: JsonObject = {}
     for number, wire in _read_fields(data):
         field = plan.get(number)
-        if field is None:  # field of a newer version
+        if field is None:  # the field was added in a newer version
             continue
         match field.shape:
             case "inline":
@@ -139,7 +139,7 @@ def _read_packed(data: bytes) -> Iterator[int]:
 
 def _bytes(wire: Wire) -> bytes:
     if isinstance(wire, int):
-        raise ValueError("expected a message, got a number")  # noqa: TRY004 - about the body, not the code
+        raise ValueError("expected a message, got a number")  # noqa: TRY004 - the body is invalid
     return wire
 
 
@@ -198,7 +198,7 @@ def _read_texts(wire: bytes) -> list[str]:
 
 @cache
 def _numbers() -> dict[str, list[tuple[int, str]]]:
-    """Return the fields of each message, with their marks."""
+    """Return the number and name of each field by message; names include their marks."""
     table: dict[str, list[tuple[int, str]]] = {}
     for line in NUMBERS.replace("\n  ", " ").strip().splitlines():
         message, *entries = line.split()
@@ -257,7 +257,7 @@ def _choose_one(kind: Any, mark: str) -> Read:
 
 
 def _strip(kind: Any) -> Any:
-    """Return the type of an optional field."""
+    """Return the type without None."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     rest = [part for part in get_args(kind) if part is not NoneType]
@@ -265,7 +265,7 @@ def _strip(kind: Any) -> Any:
 
 
 def _later(struct: type[Struct], message: str = "") -> Read:
-    """Return a lazy decoder of a message, because messages can be recursive."""
+    """Return a decoder of a message; its plan is made on first use, because messages can be recursive."""
     return lambda wire: _read_message(_bytes(wire), _plan(struct, message))
 
 

@@ -1,8 +1,8 @@
 """
 Protobuf field numbers of the built-in kinds, which are part of the Kubernetes API.
 
-One message per line, fields in order of their numbers from 1; `@N` continues at N. `<Name` is a message whose fields
-are inlined in JSON. Marks: `*` zero values are significant, `^` bytes, `~` times in microseconds.
+Each line has a message and its fields, which are numbered from 1; `@N` sets the next number. `<Name` is a message whose
+fields are inlined in JSON. Marks of fields: `*` keeps zero values, `^` is bytes, `~` is a time in microseconds.
 """
 
 NUMBERS = """

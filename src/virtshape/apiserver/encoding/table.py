@@ -37,11 +37,11 @@ def render_table(
     now: float | None = None,
 ) -> bytes:
     """
-    Return the Table of these objects, all as JSON text.
+    Return the Table of these objects; the objects and the Table are JSON text.
 
-    The default `revision` is that of the single object. `include` selects what of an object its row contains.
-    `metadata` is the list's own, if it has more than `revision`. Only the first Table of a watch has `columns`. `now`
-    is in seconds since 1970.
+    The default `revision` is that of the single object. `include` selects the part of an object that its row contains.
+    `metadata` is that of the list, and replaces `revision`. Only the first Table of a watch has `columns`. `now` is in
+    seconds since 1970.
     """
     if include not in INCLUDES:
         raise StatusError(400, "BadRequest", f'unrecognized includeObject value: "{include}"')

@@ -1,5 +1,5 @@
 """
-Sets of field paths, kept as `fieldsV1` trees, so that stored sets need no decoding.
+Sets of field paths, represented as `fieldsV1` trees, so that stored sets need no decoding.
 
 A key is one step (`f:` field, `k:` item by keys, `v:` item by value, `i:` item by index). A node is in the set if it is
 empty or has the key `.`; other nodes only contain paths below them. Sets are immutable: operations share unchanged
@@ -23,11 +23,11 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class FieldSetError(ValueError):
-    """A tree that is not a valid field set."""
+    """A tree is not a valid field set."""
 
 
 def parse_fields(tree: object) -> FieldSet:
-    """Return the set of a client's `fieldsV1`; unknown kinds of steps are dropped."""
+    """Return the field set in the `fieldsV1` of a client; steps of an unknown type are dropped."""
     fields = _parse_node(tree)
     return {step: node for step, node in fields.items() if step != SELF}
 
@@ -72,7 +72,7 @@ def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Return the paths of the first set that are not in the second; paths below a path are separate members."""
+    """Return the paths of the first set that are not in the second; paths below a removed path are kept."""
     result = one
     for key, node in other.items():
         mine = one.get(key)
@@ -87,12 +87,12 @@ def difference(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def paths(fields: FieldSet) -> Iterator[Path]:
-    """Return the paths of a set in alphabetical order, a node before the paths below it."""
+    """Yield the paths of a set in alphabetical order, all paths at one level before the paths below them."""
     return _walk(fields, ())
 
 
 def format_fields(path: Path) -> str:
-    """Format a path as in messages: `.spec.ports[port=80,protocol="TCP"].name`."""
+    """Format a path for messages, such as `.spec.ports[port=80,protocol="TCP"].name`."""
     return "".join(_format_step(step) for step in path)
 
 

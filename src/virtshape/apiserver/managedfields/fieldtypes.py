@@ -1,7 +1,8 @@
 """
 Field types for server-side apply: which values are granular and which are atomic.
 
-Derived from the API structs on first use. Objects are not validated: a value that does not match its type is atomic.
+They are derived from the API structs on first use. Objects are not validated: a value that does not match its type is
+atomic.
 """
 
 from functools import cache, cached_property
@@ -31,7 +32,7 @@ _schemas: Final[dict[type, JsonObject]] = {}
 
 
 class MapType:
-    """A value with fields: those of a struct, and arbitrary others."""
+    """The type of a value with fields: those of a struct, if any, and arbitrary others."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class MapType:
 
 
 class ListType:
-    """A list whose items are identified by keys, or by value without keys."""
+    """The type of a list whose items are identified by `keys`, or by their values if there are no keys."""
 
     __slots__ = ("element", "keys")
 
@@ -66,7 +67,7 @@ class ListType:
         """The type of every item."""
 
     def index(self, items: Any) -> dict[str, Any] | None:
-        """Return the items by their steps (a list for duplicates); None if the value is not such a list."""
+        """Return the items by step (a list for duplicates); None if the value is not a list or an item lacks a key."""
         if items is None:
             return {}
         if items.__class__ is not list:
@@ -86,7 +87,7 @@ class ListType:
         return found
 
     def step(self, item: Any) -> str | None:
-        """Return the step to this item."""
+        """Return the step to this item, or None if the item lacks a key."""
         if not self.keys:
             return value_step(item)
         if item.__class__ is not dict:
@@ -101,7 +102,7 @@ UNKNOWN.element = UNKNOWN
 
 
 class ObjectType:
-    """A kind for server-side apply; all versions of a kind have the same fields."""
+    """The fields and API versions of a kind, for server-side apply; all versions have the same fields."""
 
     def __init__(self, kind: Kind) -> None:
         built_in = kind.group in BUILT_IN_GROUPS
@@ -115,9 +116,9 @@ class ObjectType:
         self.api_versions = frozenset(k.api_version for k in KINDS if (k.group, k.kind) == (kind.group, kind.kind))
         """The API versions that managers may use."""
         self.has_status = "status" in names
-        """Whether its status is a subresource."""
+        """Whether objects of the kind have a status."""
         self.custom = not built_in
-        """Whether a status write leaves the metadata unchanged."""
+        """Whether the kind is a custom resource, whose metadata a status write does not change."""
 
 
 @cache

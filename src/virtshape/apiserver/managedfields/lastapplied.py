@@ -41,7 +41,7 @@ def owned_by_last_applied(live: JsonObject, api_version: str, subresource: str, 
 
 
 def with_last_applied(annotations: dict[str, str], applied: JsonObject) -> dict[str, str]:
-    """Set the annotation to the applied configuration; omit it if annotations would become too large."""
+    """Return the annotations with the applied configuration, or without it if they would become too large."""
     metadata: JsonObject = dict(applied.get("metadata") or {})
     if metadata.get("annotations"):
         metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != LAST_APPLIED}

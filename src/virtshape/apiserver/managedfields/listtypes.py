@@ -1,7 +1,7 @@
 """
 List and map types of built-in kinds for server-side apply, where structs do not define them.
 
-By struct and JSON field; not used for custom resources with the same struct.
+The tables are indexed by struct and JSON field. They do not apply to custom resources with the same structs.
 """
 
 from typing import Final
@@ -53,7 +53,7 @@ MERGED_LISTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "ServiceSpec": {"ports": ("port", "protocol")},
     "ServiceStatus": {"conditions": ("type",)},
 }
-"""Lists that are merged by these item keys, or by value without keys."""
+"""Lists whose items are merged by these keys, or by value if there are no keys."""
 
 DEFAULT_KEYS: Final = {"protocol": "TCP"}
 """Default values of item keys."""
@@ -69,12 +69,12 @@ ATOMIC_STRUCTS: Final = frozenset(
         "TopologySelectorTerm",
     }
 )
-"""Atomic structs."""
+"""Structs whose values are atomic."""
 
 ATOMIC_FIELDS: Final = frozenset(
     {("ControllerRevision", "data"), ("PodSpec", "nodeSelector"), ("ServiceSpec", "selector")}
 )
-"""Atomic maps."""
+"""Fields whose values are atomic, although their types are not."""
 
 GRANULAR_FIELDS: Final = frozenset({("PersistentVolumeSpec", "claimRef")})
 """Fields that are granular although their struct is atomic elsewhere."""
@@ -94,4 +94,4 @@ STANDING_FIELDS: Final[dict[str, frozenset[str]]] = {
     "PodTemplateSpec": frozenset({"metadata", "spec"}),
     "ServiceStatus": frozenset({"loadBalancer"}),
 }
-"""Fields that are always present, so that no manager owns their existence."""
+"""Fields that count as always present, so that no manager owns their existence."""

@@ -1,7 +1,7 @@
 """
 `metadata.managedFields`: which manager owns which fields, and how a write changes the entries.
 
-Entries stay plain trees. Entries that a write does not change stay identical.
+Entries are plain trees. A write reuses the entries that it does not change.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _MAX_NAME_LENGTH: Final = 128
 
 
 class Write(NamedTuple):
-    """The manager, API version and time of a write."""
+    """The manager, API version, time and subresource of a write."""
 
     manager: str
     api_version: str
@@ -53,7 +53,7 @@ def record_update(old: JsonObject | None, new: JsonObject, write: Write, kind: O
 
 
 def record_change(entries: list[JsonObject], change: Change, write: Write, kind: ObjectType) -> list[JsonObject]:
-    """Give changed fields to the writer and remove them from all other managers."""
+    """Return the entries after the writer has taken the changed fields from all other managers."""
     lasting = remove_fields(entries, change, kind)
     if change.taken is None:
         return lasting
@@ -64,14 +64,14 @@ def record_change(entries: list[JsonObject], change: Change, write: Write, kind:
 
 
 def remove_fields(entries: list[JsonObject], change: Change, kind: ObjectType) -> list[JsonObject]:
-    """Remove changed fields from all entries; drop empty entries and those with an unknown version."""
+    """Return the entries without the changed fields; drop those that become empty or have an unknown version."""
     touched = [fields for fields in change if fields is not None]
     known = (entry for entry in entries if entry["apiVersion"] in kind.api_versions)
     return [left for entry in known if (left := _without(entry, touched)) is not None]
 
 
 def find_entry(entries: Iterable[JsonObject], operation: str, write: Write) -> JsonObject | None:
-    """Return the writer's entry; entries with operation Apply match at every version."""
+    """Return the writer's entry, or None; an entry with operation Apply matches in any API version."""
     for entry in entries:
         if (
             entry["manager"] == write.manager
@@ -84,7 +84,7 @@ def find_entry(entries: Iterable[JsonObject], operation: str, write: Write) -> J
 
 
 def make_entry(operation: str, fields: FieldSet, write: Write) -> JsonObject:
-    """Build an entry."""
+    """Return an entry for these fields."""
     entry = {
         "manager": write.manager,
         "operation": operation,
@@ -99,7 +99,7 @@ def make_entry(operation: str, fields: FieldSet, write: Write) -> JsonObject:
 
 
 def sort_entries(entries: list[JsonObject]) -> list[JsonObject]:
-    """Sort entries as objects show them: Apply first, then by time."""
+    """Sort entries in place and return them: first those with operation Apply, then by time."""
     if len(entries) > 1:
         entries.sort(key=_rank)
     return entries
@@ -112,7 +112,7 @@ def entries_of(tree: JsonObject | None) -> list[JsonObject]:
 
 
 def keep_times(old: JsonObject, new: JsonObject) -> None:
-    """Restore the old entries if only their times differ, as after a write that admission reverted."""
+    """Restore the old entries if the objects differ only in the times of entries, as when admission reverts a write."""
     before, after = entries_of(old), entries_of(new)
     if before != after and [_timeless(e) for e in before] == [_timeless(e) for e in after] and _same(old, new):
         new["metadata"]["managedFields"] = before
@@ -128,7 +128,7 @@ def parse_entries(entries: object) -> list[JsonObject] | None:
 
 
 def _entries_to_start_from(old: JsonObject | None, new: JsonObject, write: Write) -> list[JsonObject]:
-    """Return the stored entries, or those that a client sent to edit them."""
+    """Return the stored entries, or valid entries that a client sent to replace them."""
     stored, sent = entries_of(old), entries_of(new)
     if write.subresource or not sent or sent is stored or sent == stored:
         return stored

@@ -23,7 +23,7 @@ def merge(live: Any, applied: Any, type_: FieldType) -> Any:
 
 
 def prune(value: Any, type_: FieldType, last: FieldSet, kept: FieldSet) -> Any:
-    """Remove from a value the paths in `last` that are not in `kept`."""
+    """Return the value without the paths in `last` that are not in `kept`."""
     if isinstance(type_, MapType) and value.__class__ is dict:
         return _prune_fields(value, type_, last, kept)
     if isinstance(type_, ListType) and value.__class__ is list:
@@ -103,7 +103,7 @@ def _prune_items(value: list[Any], type_: ListType, last: FieldSet, kept: FieldS
 def _prune_part(
     part: Any, type_: FieldType, last: FieldSet, kept: FieldSet | None, named: bool = False, standing: bool = False
 ) -> Any:
-    """Prune a field or item; a named field is owned by the owner of anything below it."""
+    """Return a pruned field or item, or _GONE; a struct's field (`named`) stays while a path below it is owned."""
     owned = standing or (kept is not None and (named or is_member(kept)))
     if not owned and (named or is_member(last)):
         return _GONE

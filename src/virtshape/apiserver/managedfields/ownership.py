@@ -1,7 +1,7 @@
 """
 Compute which fields a write changes, as field sets.
 
-Pure functions; equal values are not compared further.
+All functions are pure. Equal values are not compared in detail.
 """
 
 import json
@@ -31,16 +31,16 @@ _UNOWNED_BESIDE_STATUS: Final = _UNOWNED | {"status"}
 
 
 class RepeatedItemError(Exception):
-    """A duplicate item in an applied list."""
+    """An applied list has a duplicate item."""
 
 
 class Change(NamedTuple):
     """The difference between two values."""
 
     taken: FieldSet | None
-    """Added or changed fields, which the writer owns now; None if empty."""
+    """Added or changed fields, which the writer now owns; None if there are none."""
     lost: FieldSet | None
-    """Removed fields, which have no owner any more; None if empty."""
+    """Removed fields, which no longer have an owner; None if there are none."""
 
 
 _UNCHANGED: Final = Change(None, None)
@@ -73,7 +73,7 @@ def claim(value: Any, type_: FieldType) -> FieldSet:
 
 def declare(value: Any, type_: FieldType) -> FieldSet | None:
     """
-    Return the field set of an applied value, without parent structs and lists; None if it is empty.
+    Return the field set of an applied value, without the structs and lists that contain fields; None if it is empty.
 
     Raise RepeatedItemError if a list has a duplicate item.
     """
@@ -95,7 +95,7 @@ def declare(value: Any, type_: FieldType) -> FieldSet | None:
 
 
 def find_repeated(value: Any, type_: FieldType, at: str = "") -> Iterator[str]:
-    """Return the messages for duplicate items in an applied value."""
+    """Yield a message for each duplicate item in an applied value."""
     if isinstance(type_, MapType) and isinstance(value, dict):
         for name, part in value.items():
             yield from find_repeated(part, type_.fields.get(name, type_.element), f"{at}.{name}")
@@ -164,7 +164,7 @@ def _compare_unequal(old: Any, new: Any, type_: FieldType) -> Change:
 
 
 def _compare_unlike(old: Any, new: Any, type_: FieldType) -> Change:
-    """Compare values of which at least one is atomic; an absent value counts as empty."""
+    """Compare values of which at least one is not an object; an absent value counts as empty."""
     before = old if old.__class__ is dict else {}
     after = new if new.__class__ is dict else {}
     change = compare(before, after, type_)

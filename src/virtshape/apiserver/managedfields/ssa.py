@@ -1,8 +1,8 @@
 """
 Server-side apply: merge a partial object into a live one and update field ownership.
 
-Fields that the manager no longer applies and no other manager owns are removed. Fields of other managers are conflicts
-unless equal or forced. Pure functions; unchanged parts are shared.
+Fields that the manager no longer applies and no other manager owns are removed. Changes to fields of other managers
+are conflicts unless they are forced. All functions are pure; unchanged parts are shared.
 """
 
 import json
@@ -44,7 +44,7 @@ _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
 class _Conflict(NamedTuple):
-    """A field that an apply would take from another manager."""
+    """Fields that an apply would take from another manager, and the manager's entry."""
 
     entry: JsonObject
     fields: FieldSet
@@ -60,7 +60,7 @@ def validate_apply_body(applied: JsonObject, kind: Kind) -> None:
 
 
 def find_undeclared(applied: JsonObject, kind: Kind) -> StatusError | None:
-    """Return the error for fields that the kind does not have; slow, so only called when decoding has failed."""
+    """Return the error for fields that the kind does not have, or None; slow, so call it only for invalid objects."""
     unknown = [at for at, problem in walk(applied, kind.struct) if problem.rule == "unknown-field"]
     if not unknown:
         return None
@@ -69,7 +69,7 @@ def find_undeclared(applied: JsonObject, kind: Kind) -> StatusError | None:
 
 
 def typed_patch_error(applied: JsonObject, problems: list[str]) -> StatusError:
-    """Return the error for a value of the wrong type; Kubernetes reports it as an internal error."""
+    """Return the error for an applied object that does not match its schema; its code is 500, as in Kubernetes."""
     text = problems[0] if len(problems) == 1 else "\n  ".join(["errors:", *problems])
     metadata = applied.get("metadata") or {}
     name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
@@ -113,7 +113,7 @@ def _bare(applied: JsonObject) -> JsonObject:
 
 
 def _tracked_entries(live: JsonObject | None, current: JsonObject, write: Write, kind: ObjectType) -> list[JsonObject]:
-    """Return the entries before an apply; untracked fields get a separate manager."""
+    """Return the entries before an apply; if the object has none, a separate manager owns its fields."""
     entries = entries_of(live)
     if live is None or entries:
         return entries
@@ -138,7 +138,7 @@ def _make_own_entry(own: JsonObject | None, declared: FieldSet, change: Change, 
 
 
 def _assemble(start: JsonObject, current: JsonObject, merged: JsonObject, entries: list[JsonObject]) -> JsonObject:
-    """Replace the owned part of the live object with the merged one."""
+    """Return the live object with the owned part replaced by the merged one."""
     metadata, owned = start.get("metadata") or {}, current.get("metadata") or {}
     kept = {name: value for name, value in metadata.items() if name not in owned and name != "managedFields"}
     kept |= merged.get("metadata") or {}

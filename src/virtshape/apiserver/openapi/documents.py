@@ -1,8 +1,8 @@
 """
 OpenAPI documents: one v2 document for all kinds, one v3 document per group version and for each root path.
 
-Generated on first request and kept compressed. ETags derive from the sources, so that cached clients need not wait for
-generation.
+Documents are generated on first request and kept compressed. ETags are derived from the source code, so that clients
+with a cached document need not wait for its generation.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from virtshape.apiserver.openapi.protobuf import encode_document
 from virtshape.apiserver.openapi.roots import ROOTS, write_root_document
 
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The protobuf content type of v2, which older clients need; some send `@` for the second dot."""
+"""The protobuf content type of v2, which older clients need; some send `v2@v1.0` instead of `v2.v1.0`."""
 
 
 _INFO = {"title": "Kubernetes", "version": "v1"}
@@ -44,7 +44,7 @@ def write_v2_protobuf() -> Document:
 
 
 def v2_etag(form: str = "json") -> str:
-    """Return the ETag of the v2 documents without generating them."""
+    """Return the ETag of a v2 document without generating the document."""
     return f'"{_hash(f"v2 {form}")}"'
 
 
@@ -55,7 +55,7 @@ def write_v3_index() -> Document:
     hashes = {group_path(*key).removeprefix("/"): v3_hash(*key) for key in group_versions}
     hashes |= {name: _hash(f"v3 {name}") for name in ROOTS}
     paths = {name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={hashes[name]}"} for name in sorted(hashes)}
-    # same label as Kubernetes
+    # Kubernetes uses this content type.
     return make_json_document({"paths": paths}, PLAIN_TEXT)
 
 
@@ -68,7 +68,7 @@ def write_v3_root(name: str) -> Document:
 
 @cache
 def write_v3(group: str, version: str) -> Document | None:
-    """Return the document of a group version, or None."""
+    """Return the document of a group version, or None if it does not exist."""
     kinds = list_kinds(group, version)
     if not kinds:
         return None

@@ -1,7 +1,7 @@
 """
 Merge rules in OpenAPI documents: patch strategies and list types of built-in kinds.
 
-Clients use them to build patches, so they are the rules that the server applies.
+Clients use them to build patches, so they must be the rules that the server applies.
 """
 
 from virtshape.api.model import JsonObject

@@ -1,7 +1,7 @@
 """
 The operations of a kind: paths, methods, parameters, request and response schemas.
 
-Independent of the OpenAPI version.
+They do not depend on the OpenAPI version.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Parameter(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One operation; `action` is Kubernetes' name for it, schemas are names, an empty `request` means any object."""
+    """One operation. `request` and `response` are names of schemas; an empty `request` means any object."""
 
     path: str
     method: str
@@ -81,7 +81,7 @@ _STATUS = struct_name(Status)
 
 
 def list_operations(kind: Kind) -> Iterator[Operation]:
-    """Return the operations of a kind and its subresources, grouped by path."""
+    """Yield the operations of a kind and its subresources, grouped by path."""
     writer = _Writer(kind)
     yield from writer.list_on_collection()
     yield from writer.list_on_object(list_verbs(kind))
@@ -180,6 +180,6 @@ class _Writer:
 
 
 def name_group(kind: Kind) -> str:
-    """Return the group of a kind as in operation IDs, such as `InstancetypeKubevirtIo`."""
+    """Return the group of a kind in the form used in operation IDs, such as `InstancetypeKubevirtIo`."""
     group = kind.group if is_custom_resource(kind) else kind.group.removesuffix(".k8s.io")
     return "".join(part.capitalize() for part in group.split(".")) or "Core"

@@ -1,7 +1,7 @@
 """
 Encode OpenAPI v2 documents as protobuf, for older clients.
 
-Supports the gnostic messages and fields that our documents use; others raise KeyError.
+Only the gnostic messages and fields that these documents use are supported; others raise KeyError.
 """
 
 import struct
@@ -16,7 +16,7 @@ _EncodeField = Callable[[Any], bytes]
 
 
 class _Message(NamedTuple):
-    """How object members become fields; `extensions` is the field number of `x-` members."""
+    """Encoders of an object's members by name; `extensions` is the field number for `x-` members."""
 
     fields: dict[str, _EncodeField]
     extensions: int = 0

@@ -1,4 +1,4 @@
-"""OpenAPI v3 documents of `/api`, `/apis` and `/version`, which belong to no group version."""
+"""OpenAPI v3 documents for `/api`, `/apis` and `/version`, which are not part of a group version."""
 
 from typing import Final, NamedTuple
 
@@ -23,11 +23,11 @@ ROOTS: Final = {
     "apis": Root("apis", "getAPIVersions", "List the API groups.", f"{_META}APIGroupList"),
     "version": Root("version", "getCodeVersion", "Read the version of the server.", _INFO),
 }
-"""The documents by path."""
+"""The documents by path, without the leading slash."""
 
 
 def write_root_document(name: str) -> JsonObject:
-    """Return the paths and components of a document."""
+    """Return the paths and components of the document with this name."""
     root = ROOTS[name]
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{root.schema}"}}}
     operation = {
@@ -40,7 +40,7 @@ def write_root_document(name: str) -> JsonObject:
 
 
 def _find_schemas(name: str) -> dict[str, JsonObject]:
-    """Return the schema of this name and all schemas that it refers to."""
+    """Return the schema with this name and all schemas that it refers to."""
     found: dict[str, JsonObject] = {}
     waiting = [name]
     while waiting:

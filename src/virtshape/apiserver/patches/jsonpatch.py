@@ -1,5 +1,5 @@
 """
-JSON patch (RFC 6902): a list of operations that apply all or none.
+JSON patch (RFC 6902): a list of operations, of which all or none are applied.
 
 As in Kubernetes, a negative index counts from the end, absent members can be replaced, and absent values are null when
 copied or tested. Containers are copied before their first change, so inputs never change.
@@ -25,11 +25,11 @@ Pointer = list[str]
 
 
 class InapplicableError(Exception):
-    """Why an operation does not apply; Kubernetes reports only this to the client."""
+    """An operation cannot be applied; as in Kubernetes, the reason is not sent to the client."""
 
 
 class Operation(NamedTuple):
-    """One operation with parsed pointers; `source` and `value` are unused where it has none."""
+    """One operation with parsed pointers; not all operations use `source` and `value`."""
 
     name: str
     target: Pointer
@@ -167,7 +167,7 @@ class _Draft:
         del container[_get_place(container, target[-1])]
 
     def _find(self, pointer: Pointer) -> Any:
-        """Return the value at a pointer; None if absent in an object."""
+        """Return the value at a pointer, or None if an object does not have the last member."""
         try:
             return self._read(pointer)
         except _NothingThereError:
@@ -182,7 +182,7 @@ class _Draft:
         return value
 
     def _open(self, target: Pointer) -> Any:
-        """Return the parent of the target, copied for changes."""
+        """Return the parent of the target as a copy that can be changed."""
         container = self.root = self._owned(self.root)
         for step in target[:-1]:
             place = _get_place(container, step)
@@ -201,7 +201,7 @@ class _Draft:
 
 
 class _NothingThereError(InapplicableError):
-    """An object without the requested member."""
+    """An object does not have the requested member."""
 
 
 _OPERATIONS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {

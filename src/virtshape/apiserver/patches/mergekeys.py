@@ -1,7 +1,7 @@
 """
-Patch strategies of the fields of built-in kinds for strategic merge patches.
+Patch strategies for strategic merge patches of built-in kinds, by struct and JSON field.
 
-By struct and JSON field. OpenAPI documents publish them, so that clients build matching patches.
+OpenAPI documents publish these strategies, so that clients can build matching patches.
 """
 
 from typing import Final, NamedTuple

@@ -9,7 +9,7 @@ from virtshape.api.validation.violation import patch_type_error
 
 
 def patch_merge(tree: JsonObject, patch: object) -> JsonObject:
-    """Return the tree with the patch merged; the identical tree if nothing changes."""
+    """Return the tree with the patch merged into it; return the same tree if nothing changes."""
     return _merge(tree, read_partial(patch))
 
 

@@ -1,8 +1,8 @@
 """
 Strategic merge patch: a merge patch that also merges lists by key.
 
-Supports the directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x`. For built-in
-kinds only. Arguments are not modified; unchanged parts are shared.
+The directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` are supported. Only
+built-in kinds accept this patch type. Arguments are not modified; unchanged parts are shared.
 """
 
 from collections.abc import Hashable, Iterable
@@ -62,13 +62,13 @@ def _merge(tree: JsonObject, patch: JsonObject, struct: type | None) -> JsonObje
 
 
 def _list_touched(patch: JsonObject) -> Iterable[str]:
-    """Return the fields that the patch changes, in its order."""
+    """Return the fields that the patch changes, in the order of the patch."""
     names = (name.removeprefix(_DELETE_PREFIX).removeprefix(_ORDER_PREFIX) for name in patch)
     return dict.fromkeys(name for name in names if name not in (_PATCH, _RETAIN))
 
 
 def _retain(tree: JsonObject, patch: JsonObject) -> JsonObject:
-    """Return a copy of the tree with only the keys in `$retainKeys`."""
+    """Return a copy of the tree, with only the keys in `$retainKeys` if the patch has this directive."""
     if _RETAIN not in patch:
         return tree.copy()
     retained = patch[_RETAIN]
@@ -149,7 +149,7 @@ def _validate_order(change: Any, order: list[Any], strategy: Strategy) -> None:
 
 
 def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> list[Any]:
-    """Sort the items that the order names; others keep their place relative to their successors."""
+    """Sort the items that the order names; other items keep their place before the same named items as in `old`."""
     key = strategy.key
     ranks = {_identify(item, key): rank for rank, item in enumerate(order)}
     before = {_get_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}
@@ -169,7 +169,7 @@ def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> l
 
 
 def _get_identity(item: Any, key: str) -> Hashable:
-    """Return the merge key of an item; None if absent."""
+    """Return the value that identifies an item (its merge key, or the item itself), or None."""
     value = item.get(key) if key and isinstance(item, dict) else item
     return value if isinstance(value, str | int) else None
 
@@ -182,7 +182,7 @@ def _identify(item: Any, key: str) -> Hashable:
 
 
 def _clean(value: Any) -> Any:
-    """Return a new value without directives, nulls and deleted items."""
+    """Return a new value from a patch, without directives, nulls and deleted items."""
     if isinstance(value, dict):
         return {name: _clean(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
     if isinstance(value, list):
@@ -191,7 +191,7 @@ def _clean(value: Any) -> Any:
 
 
 def _is_special(item: Any) -> bool:
-    """Return True if an item is a directive or deletes an item."""
+    """Return True if an item of a patch contains the directive `$patch`."""
     return isinstance(item, dict) and _PATCH in item
 
 

@@ -23,7 +23,7 @@ _END: Final = ""
 
 
 class Requirement(NamedTuple):
-    """A requirement on one label: `=`, `in`, `notin`, `exists`, `!`, `gt` or `lt`, and its values."""
+    """A requirement on one label; the operator is `=`, `in`, `notin`, `exists`, `!`, `gt` or `lt`."""
 
     key: str
     operator: str
@@ -185,7 +185,7 @@ class _Parser:
         return frozenset({value})
 
     def _read_set(self) -> frozenset[str]:
-        """Return the values in parentheses; nothing between commas is the empty value."""
+        """Return the values in parentheses; an omitted value is the empty string."""
         opening = self._take()
         if opening != "(":
             _refuse(f"found '{opening}' expected: '('")

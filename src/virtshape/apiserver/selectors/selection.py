@@ -1,7 +1,7 @@
 """
-Selections of lists and watches: label and field selectors on stored bytes.
+Selections of lists and watches: match stored bytes with label and field selectors.
 
-Only the fields that the selectors use are decoded.
+Names are matched without decoding, and labels without decoding the rest of the object.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ _read_tree = msgspec.json.Decoder(JsonObject).decode
 
 
 class Selection(Struct, frozen=True):
-    """The match of both selectors; `name` is set if they select a single name."""
+    """Matches objects with both selectors; `name` is set if the field selector requires a single name."""
 
     labels: Callable[[Mapping[str, str]], bool] | None
     fields: Callable[[Mapping[str, Any]], bool] | None
@@ -44,7 +44,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def selects(self) -> bool:
-        """Return True if the selection excludes any object."""
+        """Return True if the selection can exclude objects."""
         return self.needs_value or self.name is not None
 
     def may_match(self, key: Key) -> bool:
@@ -52,14 +52,14 @@ class Selection(Struct, frozen=True):
         return self.name is None or self.name == key.name
 
     def matches(self, value: bytes) -> bool:
-        """Return True if an object matches, given that its key can match."""
+        """Return True if an object matches, provided that `may_match` accepts its key."""
         if self.labels is not None and not self.labels(_read_labels(value).metadata.labels or {}):
             return False
         return self.fields is None or self.fields(_read_tree(value))
 
 
 def compile_selection(resource: Resource, options: ListOptions) -> Selection:
-    """Return the selection of list options."""
+    """Compile the label and field selectors of list options."""
     labels = compile_label_selector(options.label_selector) if options.label_selector else None
     terms = parse_field_selector(options.field_selector, resource.kind) if options.field_selector else ()
     names = {term.value for term in terms if term.field == NAME and term.equal}

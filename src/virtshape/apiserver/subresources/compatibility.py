@@ -1,7 +1,7 @@
 """
 Check which instance types and preferences can be used together. Nothing is stored.
 
-The body names instance types, preferences or both. A list that it leaves out means all that the namespace can use.
+The body names instance types, preferences or both. An absent list means all that the namespace can use.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ class CompatibilityRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CompatibilityItem(msgspec.Struct):
-    """One pair, and why its two cannot be used together."""
+    """An instance type and a preference, and why they cannot be used together, if so."""
 
     instancetype: Named
     preference: Named
@@ -66,14 +66,14 @@ class CompatibilityInputs(NamedTuple):
     architecture: str
 
     def check(self) -> Iterator[CompatibilityItem]:
-        """Yield the result of each pair."""
+        """Yield the result for each pair."""
         for (size_name, size), (preference_name, preference) in product(self.instancetypes, self.preferences):
             problems = check_compatibility(size, preference, self.architecture)
             yield CompatibilityItem(size_name, preference_name, not problems, describe_problems(problems))
 
 
 def read_compatibility_request(body: bytes) -> CompatibilityRequest:
-    """Return the request of a body; raise 400 if it is not one."""
+    """Return the request in a body; raise StatusError 400 if it is invalid."""
     try:
         request = msgspec.json.decode(body, type=CompatibilityRequest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -88,7 +88,7 @@ def read_compatibility_request(body: bytes) -> CompatibilityRequest:
 
 
 def search_compatibility(request: CompatibilityRequest, namespace: str, known: Finder) -> Search[CompatibilityInputs]:
-    """Find the objects of a request; `known` lists what the request does not name."""
+    """Find the objects that a request names; for an absent list, use all objects in `known`."""
     configuration = read_configuration((yield CONFIGURATION))
     instancetypes, preferences = [], []
     for named, found in (yield from _search_all("instancetype", request.instancetypes, namespace, known)):

@@ -1,7 +1,7 @@
 """
 Authorize reads in other namespaces when a caller expands a VM.
 
-Permission to expand VMs in one namespace does not include claims, snapshots and data sources in another.
+Permission to expand VMs in one namespace does not permit reading claims, snapshots and data sources in another.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from virtshape.apiserver.auth.authorization import Attributes, Decision, forbidd
 from virtshape.resolve.reference import Reference
 
 Authorize = Callable[[Attributes], Awaitable[Decision]]
-"""Decides whether the caller of a request may do something."""
+"""Decides whether the caller may make a request with these attributes."""
 
 MAX_READS: Final = 16
 
@@ -29,7 +29,7 @@ class CallerReads:
         self._permitted: set[Reference] = set()
 
     def needs_permission(self, reference: Reference) -> bool:
-        """Return True if the object is in another namespace and the caller was not authorized to read it yet."""
+        """Return True if the object is in another namespace and the caller has not been authorized to read it yet."""
         if reference.namespace in ("", self._namespace) or reference == CONFIGURATION:
             return False
         return reference not in self._permitted

@@ -1,7 +1,7 @@
 """
 Run actions on VMs and VMIs: load the object, decide, and store the change or call the guest.
 
-Authorization happens before.
+Requests are already authorized.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class Actions:
     """Runs actions on the VMs and VMIs of an object store."""
 
     def __init__(self, objects: ObjectStore, streams: GuestStreams | None = None, *, no_hotplug: str = "") -> None:
-        """Take `no_hotplug` as why volumes cannot be attached to running guests; empty if they can."""
+        """Set `no_hotplug` to the reason why volumes cannot be attached to running guests, if they cannot."""
         self._objects = objects
         self._no_hotplug = no_hotplug
         self._connections = GuestConnections(streams)

@@ -1,7 +1,7 @@
 """
 Expand a stored VM or a VM in a request body. Nothing is stored.
 
-Both are searches: who runs them reads the objects, if the caller may read them.
+Both functions return searches. Their runner reads the objects that they ask for, if the caller may read them.
 """
 
 from collections.abc import Callable
@@ -29,17 +29,17 @@ Refuse = Callable[[str, tuple[FieldError, ...]], NoReturn]
 
 
 def expand_stored(data: bytes) -> Search[bytes]:
-    """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as KubeVirt does."""
+    """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as in KubeVirt."""
     return _expand(decode(data, VirtualMachine), _refuse_internal)
 
 
 def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
-    """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
+    """Return the VM in a request body with its instance type and preference expanded; raise 400 on failure."""
     return _expand(read_sent(data, namespace), _refuse_sent)
 
 
 def read_sent(data: bytes, namespace: str) -> VirtualMachine:
-    """Return the VM of a request body, in this namespace; raise 400 if it is not a VM of it."""
+    """Return the VM in a request body, with this namespace; raise 400 if it is not a VM or is in another namespace."""
     vm = _read(data)
     if vm.metadata.namespace and vm.metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
@@ -78,7 +78,7 @@ def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
 
 
 def add_empty_members(vm: VirtualMachine) -> None:
-    """Add the members that KubeVirt writes also if they are empty."""
+    """Add the members that KubeVirt writes even if they are empty."""
     template = vm.spec.template
     template.metadata = template.metadata or ObjectMeta()
     if template.spec is not None:

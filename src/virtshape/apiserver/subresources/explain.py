@@ -1,7 +1,7 @@
 """
-Explain the VM of a request body: the expanded VM, the origin of each field, and all violations. Nothing is stored.
+Explain the VM in a request body: the expanded VM, the origin of each field, and all violations. Nothing is stored.
 
-Violations are those that admission would report. They are part of the result, not an error of the request.
+Violations are those that admission would report. They are part of the result and do not make the request fail.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ _ORIGINS: Final = {"VM": "user", "instance type": "instancetype"}
 
 
 class FieldOrigin(Struct, omit_defaults=True):
-    """A field of the expanded VM: its value, what set it, and the name and stored revision of that."""
+    """A field of the expanded VM: its value, its origin, and the name and revision of the object that set it."""
 
     field: str
     value: object
@@ -41,7 +41,7 @@ class FieldOrigin(Struct, omit_defaults=True):
 
 
 class Problem(Struct):
-    """A violation."""
+    """A problem with one field."""
 
     field: str
     reason: str
@@ -58,7 +58,7 @@ class Inferred(Struct, rename="camel"):
 
 
 class VMExplanation(Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """The explanation of a VM; a VM that cannot be expanded has only problems."""
+    """The explanation of a VM; `virtual_machine` and `origins` are empty if the VM cannot be expanded."""
 
     virtual_machine: VirtualMachine | None = None
     origins: list[FieldOrigin]
@@ -75,7 +75,7 @@ class _Expansion(NamedTuple):
 
 
 def explain_sent(data: bytes, namespace: str, cluster: ClusterState) -> Steps[bytes]:
-    """Explain the VM of a request body; raise 400 if it is not a VM."""
+    """Explain the VM in a request body; raise 400 if it is not a VM."""
     vm = read_sent(data, namespace)
     submission = Submission(KINDS[VIRTUAL_MACHINES], to_tree(vm), None, stored=False)
     expansion = yield from _expand(vm)
@@ -93,7 +93,7 @@ def explain_sent(data: bytes, namespace: str, cluster: ClusterState) -> Steps[by
 
 
 def describe_problems(errors: Iterable[FieldError]) -> list[Problem]:
-    """Return violations as they are written in responses; the same one only once."""
+    """Return problems in the format of responses, without duplicates."""
     return [Problem(error.field, error.reason, error.message) for error in dict.fromkeys(errors)]
 
 

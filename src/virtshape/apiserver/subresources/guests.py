@@ -1,4 +1,4 @@
-"""Preconditions of actions on a running guest, from the state of its VMI."""
+"""Preconditions for actions on a running guest, which are checked on its VMI."""
 
 from collections.abc import Callable
 from typing import Final
@@ -31,7 +31,7 @@ def check_unpause(vmi: VirtualMachineInstance) -> str | None:
 
 
 def check_soft_reboot(vmi: VirtualMachineInstance) -> str | None:
-    """Return why the guest cannot be rebooted softly, or None."""
+    """Return why the guest cannot be soft-rebooted, or None."""
     if _is_paused(vmi):
         return "VMI is paused"
     features = vmi.spec.domain.features
@@ -70,7 +70,7 @@ def require_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
 
 
 def require_console(vmi: VirtualMachineInstance) -> None:
-    """Raise StatusError if there is no serial console; clients retry after 400 until the guest runs."""
+    """Raise StatusError unless the guest runs and has a serial console; clients retry after 400 until it runs."""
     if vmi.spec.domain.devices.autoattach_serial_console is False:
         raise StatusError(400, "BadRequest", "No serial consoles are present.")
     if vmi.status is not None and vmi.status.phase == "Failed":
@@ -79,21 +79,21 @@ def require_console(vmi: VirtualMachineInstance) -> None:
 
 
 def require_vnc(vmi: VirtualMachineInstance) -> None:
-    """Raise StatusError if there is no graphics device."""
+    """Raise StatusError unless the guest runs and has a graphics device."""
     if vmi.spec.domain.devices.autoattach_graphics_device is False:
         raise StatusError(400, "BadRequest", "No graphics devices are present.")
     _require_running(vmi)
 
 
 def require_port_forward(vmi: VirtualMachineInstance) -> None:
-    """Raise StatusError if the guest cannot accept connections."""
+    """Raise StatusError if the guest is paused or not running."""
     if _is_paused(vmi):
         raise conflict(_KIND, name_of(vmi), "VMI is paused")
     _require_running(vmi)
 
 
 def require_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> None:
-    """Raise StatusError if the VMI reports that no agent is connected."""
+    """Raise StatusError unless the guest runs and, if VMIs report agents, its agent is connected."""
     if not _is_running(vmi):
         raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
     if is_reported and not _holds(vmi, "AgentConnected"):

@@ -17,7 +17,7 @@ _HEALTHY: Final = msgspec.json.encode({"apiserver": {"connectivity": "ok"}})
 
 
 def find_info_response(request: Request) -> Response | None:
-    """Return the document at a path below the group's versions, or None; any authenticated user may read it."""
+    """Return the version or health document at the requested path, or None."""
     parts = request.path.removeprefix(PREFIX).split("/")
     if request.method not in ("GET", "HEAD") or len(parts) != 2 or parts[0] not in ACTION_VERSIONS:
         return None

@@ -1,4 +1,4 @@
-"""ObjectStore: how actions read and change VMs and VMIs, and its implementation on the embedded store."""
+"""ObjectStore: the protocol for actions to read and change VMs and VMIs, and its embedded implementation."""
 
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
@@ -40,11 +40,11 @@ class ObjectStore(Protocol):
         """The state of the cluster, for admission decisions."""
 
     async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
-        """Run a search, which may be started twice; `reads` authorizes each read."""
+        """Run a search, which may be started twice; `reads` authorizes reads in other namespaces."""
 
 
 def require_expected(stored: JsonObject, change: Change, kind: str, name: str) -> None:
-    """Raise Conflict if the object has changed since the change was decided."""
+    """Raise StatusError 409 if the object has changed since the change was decided."""
     part = stored.get(change.part) or {}
     if change.expected is not None and any(part.get(field) != value for field, value in change.expected.items()):
         raise conflict(kind, name, STALE)

@@ -19,7 +19,7 @@ class GuestStreams(Protocol):
 
     @property
     def reports_agents(self) -> bool:
-        """True if VMIs have a condition while their agent is connected; otherwise only a query shows it."""
+        """True if VMIs have a condition while their agent is connected; otherwise only a query shows whether it is."""
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Run an action on the guest and wait for it."""
@@ -34,7 +34,7 @@ class GuestStreams(Protocol):
         """Connect to a port of the guest; with UDP, each read and write is a datagram."""
 
     async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
-        """Query the guest agent; return JSON as KubeVirt does."""
+        """Query the guest agent and return its response in KubeVirt's JSON format."""
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Return the stored output of the guest's first serial console."""

@@ -1,4 +1,4 @@
-"""Routes of the subresource API: find the object and the action from path and method."""
+"""Routes of the subresource API: determine the object and the action of a request from its path and method."""
 
 from typing import Final, Literal
 
@@ -62,7 +62,7 @@ class ActionRoute(Struct, frozen=True):
 
     @property
     def audited(self) -> Route:
-        """The same as the route of a resource, for the audit log."""
+        """The equivalent route of a resource, for authorization and the audit log."""
         kind = KINDS[self.resource]._replace(group=ACTION_GROUP, version=self.version, plural=self.resource)
         return Route(self.verb, kind, self.namespace, self.name, self.action)
 
@@ -80,11 +80,11 @@ KINDS: Final = {
     EXPLAIN: _get_kind("VirtualMachine"),
     COMPATIBILITY: _get_kind("VirtualMachine"),
 }
-"""The kinds that have actions."""
+"""The kind of each resource that has actions."""
 
 
 def find_action(request: Request) -> ActionRoute | None:
-    """Return the action of a path, or None."""
+    """Return the route of a request, or None if the path is not that of an action."""
     match request.path.removeprefix(PREFIX).split("/"):
         case [version, "namespaces", namespace, resource, name, action, *arguments]:
             pass
@@ -104,7 +104,7 @@ def find_action(request: Request) -> ActionRoute | None:
 
 
 def _takes(action: str, arguments: list[str]) -> bool:
-    """Return True if an action takes these arguments: only a port, optionally with a protocol."""
+    """Return True if an action takes these arguments: a port and an optional protocol for portforward, else none."""
     if action != "portforward":
         return not arguments
     return len(arguments) in (1, 2) and all(arguments) and arguments[0].isdecimal() and arguments[0].isascii()

@@ -1,7 +1,7 @@
 """
 Start, stop and restart a VM: decide from its run strategy which change to store.
 
-Pure functions of the VM and its VMI.
+All functions are pure: they depend only on the VM, its VMI and the options.
 """
 
 from typing import Annotated, Final, Literal, NamedTuple
@@ -58,7 +58,7 @@ class Change(NamedTuple):
     part: Literal["spec", "status"]
     values: JsonObject
     expected: JsonObject | None = None
-    """Values of the same fields that the decision depends on; if others are stored, the change is refused."""
+    """Values of the same fields when the change was decided; if other values are stored now, it is rejected."""
 
 
 def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:
@@ -127,14 +127,14 @@ def _conflict(vm: VirtualMachine, message: str) -> StatusError:
 
 
 def _switch(vm: VirtualMachine, *, on: bool) -> Change:
-    """Set whichever of `running` and `runStrategy` the VM uses."""
+    """Return the change of `running` or `runStrategy`, whichever the VM uses."""
     if vm.spec.running is not None:
         return Change("spec", {"running": on})
     return Change("spec", {"runStrategy": ALWAYS if on else HALTED})
 
 
 def _request(vm: VirtualMachine, *wanted: JsonObject) -> Change:
-    """Return state change requests for the controller; a stop replaces earlier requests and clears a failed start."""
+    """Return the change that requests actions from the controller; only a stop may replace pending requests."""
     is_stop = [one["action"] for one in wanted] == [STOP]
     if vm.status is not None and vm.status.state_change_requests and not is_stop:
         raise _conflict(vm, "unable to complete request: stop/start already underway")

@@ -1,7 +1,7 @@
 """
 Streams to guests (console, VNC, ports) and queries of their agents and console logs.
 
-Checks the VMI's state before it calls GuestStreams.
+The VMI's state is checked before GuestStreams is called.
 """
 
 from collections.abc import Awaitable
@@ -37,7 +37,7 @@ _PROTOCOLS: Final[dict[str, PortProtocol]] = {"tcp": "tcp", "udp": "udp"}
 
 
 class GuestConnections:
-    """Connects clients to guests; without GuestStreams every call fails with 503."""
+    """Connects clients to guests; without GuestStreams, calls fail with 503."""
 
     def __init__(self, streams: GuestStreams | None) -> None:
         self._streams = streams

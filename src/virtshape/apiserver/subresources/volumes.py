@@ -1,8 +1,8 @@
 """
 Attach volumes to VMs and VMIs and detach them: decide which change to store.
 
-Pure functions. A VM gets a request in its status, which the VM controller applies; a VMI without a VM is changed
-itself.
+All functions are pure. A VM gets a request in its status, which the VM controller applies; a VMI without a VM is
+changed directly.
 """
 
 from typing import Final
@@ -95,7 +95,7 @@ def _read_disk(tree: JsonObject, name: str) -> Disk:
 
 
 def request_on_vm(vm: VirtualMachine, request: VirtualMachineVolumeRequest) -> Change:
-    """Return the change of the VM's status with the request; raise StatusError if the VM does not allow it."""
+    """Return the change that adds the request to the VM's status; raise StatusError if the VM does not allow it."""
     name = vm.metadata.name or ""
     template = vm.spec.template.spec
     problem = _check_volumes((template.volumes if template else None) or [], request)
@@ -112,7 +112,7 @@ def request_on_vm(vm: VirtualMachine, request: VirtualMachineVolumeRequest) -> C
 
 
 def preview_on_vm(vm: VirtualMachine, request: VirtualMachineVolumeRequest) -> Change | None:
-    """Return the change of the VM's template that the request leads to; None if the VM has no template spec."""
+    """Return the change to the VM's template that the request will cause; None if the template has no spec."""
     spec = vm.spec.template.spec
     if spec is None:
         return None
@@ -121,7 +121,7 @@ def preview_on_vm(vm: VirtualMachine, request: VirtualMachineVolumeRequest) -> C
 
 
 def request_on_vmi(vmi: VirtualMachineInstance, request: VirtualMachineVolumeRequest) -> Change:
-    """Return the change of a VMI without a VM; raise StatusError if the VMI does not allow it."""
+    """Return the change to a VMI without a VM; raise StatusError if the VMI does not allow it."""
     owner = find_controller(vmi.metadata)
     if owner is not None and owner.kind == "VirtualMachine":
         message = (
@@ -179,7 +179,7 @@ def _check_pending(pending: list[VirtualMachineVolumeRequest], request: VirtualM
 
 
 def _check_detaching(vmi: VirtualMachineInstance, request: VirtualMachineVolumeRequest) -> str:
-    """Return a message if the guest has not released an earlier volume of this name."""
+    """Return a message if the guest has not released an earlier volume with this name, else an empty string."""
     added = request.add_volume_options
     known = (vmi.status.volume_status if vmi.status else None) or ()
     if added is None or all(one.name != added.name for one in known):

@@ -10,7 +10,7 @@ from typing import Final
 from multipart import MultipartError, MultipartSegment, ParserLimitReached, PushMultipartParser, parse_options_header
 
 MAX_HEAD_BYTES: Final = 64 * 1024
-"""Bytes of a field's headers."""
+"""Maximum bytes of a field's headers."""
 MAX_BOUNDARY_LENGTH: Final = 70
 _FIELD: Final = "file"
 
@@ -19,11 +19,11 @@ Read = Callable[[], Awaitable[bytes]]
 
 
 class FormError(Exception):
-    """A body that is not a form with a file."""
+    """The body is not a form with a file."""
 
 
 async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
-    """Yield the chunks of the file; skip all other fields."""
+    """Yield the chunks of the file and skip all other fields; raise FormError if there is no file."""
     parser = PushMultipartParser(_find_boundary(content_type), max_header_size=MAX_HEAD_BYTES)
     in_file = False
     while data := await read():

@@ -31,7 +31,7 @@ from virtshape.apiserver.uploads.tokens import SECONDS, Grant, UploadTokens
 from virtshape.store.store import Store
 
 READY_SECONDS: Final = 10.0
-"""How long a client waits for a claim to become ready."""
+"""How long an upload waits for its claim to become ready."""
 STALL_SECONDS: Final = 300.0
 """How long a client may send nothing."""
 RECHECK_SECONDS: Final = 0.2
@@ -161,7 +161,7 @@ class Uploads:
 async def list_pieces(
     read: Callable[[], Awaitable[bytes]], route: UploadRoute, content_type: str
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the chunks of the file in a body."""
+    """Yield the chunks of the file in a request body."""
 
     async def read_in_time() -> bytes:
         try:

@@ -8,7 +8,7 @@ _VERSIONS: Final = ("v1beta1", "v1alpha1")
 
 
 class UploadRoute(Struct, frozen=True):
-    """How an upload is sent, and when the response follows."""
+    """How the file of an upload is sent, and when the server responds."""
 
     is_form: bool = False
     """Whether the file is a field of a form."""

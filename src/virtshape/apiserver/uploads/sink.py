@@ -15,13 +15,13 @@ class IncomingUpload(Struct, frozen=True, kw_only=True):
     key: str
     content: Content = "kubevirt"
     size: int | None = None
-    """Capacity of the claim in bytes, if it exists."""
+    """Capacity of the claim in bytes, if it is bound."""
     length: int | None = None
     """The Content-Length, if the client sent one."""
 
 
 class UploadSinkError(Exception):
-    """An upload that cannot be accepted; `is_temporary` if the client may retry later."""
+    """An upload cannot be accepted; `is_temporary` is True if the client may retry later."""
 
     def __init__(self, message: str, *, is_temporary: bool = False) -> None:
         super().__init__(message)
@@ -42,8 +42,8 @@ class UploadSink(Protocol):
         self, upload: IncomingUpload, is_wanted: Callable[[], bool]
     ) -> AbstractAsyncContextManager[UploadWriter]:
         """
-        Store an upload for as long as the block lasts.
+        Return a context manager that stores an upload.
 
-        If the block succeeds and `is_wanted` is still true, the upload is inspected and handed over; otherwise it is
+        If its block succeeds and `is_wanted` still returns True, the upload is inspected and used; otherwise it is
         deleted. Raise UploadSinkError if an upload for the same key is in progress, or if the data cannot be used.
         """

@@ -39,7 +39,7 @@ class Target(Struct, frozen=True, kw_only=True):
     """The key of the job that fills the claim."""
     content: Content = "kubevirt"
     size: int | None = None
-    """Bytes, if the claim exists."""
+    """Capacity of the claim in bytes, if it is bound."""
     is_ready: bool = False
     is_filled: bool = False
     failures: int = 0
@@ -49,7 +49,7 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 def get_target(store: Store, namespace: str, name: str) -> Target:
-    """Return the upload target of a claim's name; raise StatusError if it accepts no upload."""
+    """Return the upload target with the name of a claim; raise StatusError if it accepts no upload."""
     volume = _find_volume(store, namespace, name)
     record = store.get(Key(CLAIMS, namespace, name))
     if record is not None:

@@ -1,7 +1,7 @@
 """
 Upload tokens: JSON Web Tokens, each valid for one claim and a few minutes.
 
-The signing key lives as long as this process; after a restart clients must request a new token.
+The signing key is not stored; after a restart of the server, clients must request a new token.
 """
 
 import secrets
@@ -20,7 +20,7 @@ _ALGORITHM: Final = "HS256"
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token allows, and who requested it."""
+    """The claim that a token is valid for, and the user who requested the token."""
 
     namespace: str
     name: str
@@ -29,7 +29,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     groups: tuple[str, ...] = ()
     expires: float
-    """Seconds since 1970."""
+    """When the token expires, in seconds since 1970."""
 
 
 class UploadTokens:
@@ -44,7 +44,7 @@ class UploadTokens:
         return self._signatures.encode(msgspec.json.encode(grant), self._key, _ALGORITHM)
 
     def read(self, token: str, now: float) -> Grant:
-        """Return the grant of a token; raise TokenError if it is not valid now."""
+        """Return the grant in a token; raise TokenError if it is not valid now."""
         if len(token) > MAX_TOKEN_CHARACTERS:
             raise TokenError(f"the token has more than {MAX_TOKEN_CHARACTERS} characters")
         try:

@@ -1,1 +1,1 @@
-"""Validation of request bodies: unknown and duplicate fields; data of ConfigMaps and Secrets."""
+"""Validation of request bodies: unknown and duplicate fields, and the data of ConfigMaps and Secrets."""

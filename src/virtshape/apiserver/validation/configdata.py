@@ -17,7 +17,7 @@ from virtshape.api.status import StatusError
 from virtshape.api.validation.violation import invalid_value, required_value, too_long_value
 
 MAX_DATA_BYTES: Final = 1024 * 1024
-"""Decoded bytes of all values of a ConfigMap or Secret."""
+"""Maximum total size of the decoded values of a ConfigMap or Secret."""
 _KEY: Final = "[-._a-zA-Z0-9]+"
 _fits_key = re.compile(_KEY).fullmatch
 _MAX_KEY_LENGTH: Final = 253
@@ -36,7 +36,7 @@ _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
 def check_config_data(kind: Kind, tree: JsonObject) -> list[FieldError]:
-    """Return problems of a ConfigMap or Secret; none for other kinds."""
+    """Return the problems with a ConfigMap or Secret; an empty list for other kinds."""
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []
     encoded = "data" if kind.kind == "Secret" else "binaryData"

@@ -28,8 +28,8 @@ def admit_fields(
     """
     Return the tree without unknown fields and nulls, and warnings about fields.
 
-    `text` is the JSON that the tree was decoded from, if any. The identical tree is returned if nothing was dropped.
-    Metadata problems of a new object are reported only together with other problems.
+    `text` is the JSON that the tree was decoded from, if any. The same tree is returned if nothing was dropped.
+    Problems with the metadata of a new object are reported only together with other problems.
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
@@ -65,7 +65,7 @@ def validate_part(tree: JsonObject, kind: Kind) -> None:
 
 
 def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:
-    """Return problems of a patch itself; raise StatusError if validation is strict."""
+    """Return the problems with the text of a patch; raise StatusError if there are any and validation is strict."""
     if validation == "Ignore":
         return []
     prefix = "json patch " if are_operations else ""
@@ -80,7 +80,7 @@ def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: 
 
 def find_duplicates(text: bytes, tree: Any) -> list[str]:
     """Return the paths of duplicate keys; `tree` is the decoded text."""
-    # Each dropped key drops a colon too. Only an escaped colon could hide that.
+    # Decoding drops a colon with each duplicate key. Only an escaped colon could hide this.
     if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(tree).count(b":"):
         return []
     return find_duplicate_keys(text)

@@ -1,5 +1,5 @@
 """
-A Table column: its heading, the fields it shows, and how to render them; and the columns that all kinds have.
+Table columns: the heading, the fields shown and how they are rendered; and columns that many kinds share.
 
 The first path is also the JSONPath in the CustomResourceDefinition.
 """
@@ -13,7 +13,7 @@ Cell = str | int | float | bool | None
 
 
 class Column(NamedTuple):
-    """One column; without `show` a cell is the value itself; with `needs_clock`, `show` also gets the time."""
+    """A column. A cell is the field's value, or the result of `show`, which also gets the time if `needs_clock`."""
 
     name: str
     type: str
@@ -31,12 +31,12 @@ class Column(NamedTuple):
 
 
 def column(name: str, path: str, description: str, type_: str = "string") -> Column:
-    """A column that shows one field unchanged."""
+    """Return a column that shows one field unchanged."""
     return Column(name, type_, (path,), description)
 
 
 def computed(name: str, description: str, show: Callable[..., Cell], *paths: str, type_: str = "string") -> Column:
-    """A column that shows a value computed from some fields."""
+    """Return a column that shows a value computed from these fields."""
     return Column(name, type_, paths, description, show=show)
 
 
