@@ -153,7 +153,7 @@ _decode_body = msgspec.json.Decoder(_ResponseBody).decode
 def build_audit_entry(
     request: Request, route: Route, caller: Caller, response: Response | int, began: float
 ) -> AuditEntry:
-    """Return the entry for a write; `response` may be only a status code, `began` is in seconds since 1970."""
+    """Return the entry for a write; `response` may be just a status code. `began` is in seconds since 1970."""
     body = _EMPTY if route.name and _is_success(response) else _read(response)
     return AuditEntry(
         time=datetime.fromtimestamp(began, UTC),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 
-# Kubernetes lists the verbs of built-in kinds alphabetically, but those of custom resources in the second order.
+# Kubernetes lists the verbs of built-in kinds alphabetically, but not those of custom resources.
 _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _DEFINED_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERBS: dict[tuple[str, str], tuple[str, ...]] = {

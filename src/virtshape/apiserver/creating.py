@@ -28,7 +28,7 @@ _MOMENT: Final = re.compile(
 
 
 async def create_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Create the object in the request body; a generated name that exists is replaced by another one."""
+    """Create the object in the request body; if a generated name exists already, try another one."""
     options = read_write_options(request, "CreateOptions")
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)

@@ -396,7 +396,7 @@ class Connection(asyncio.Protocol):
     @property
     def idle_since(self) -> float | None:
         """
-        The event loop time since when the connection is idle, or None while a request is being handled.
+        The event loop time at which the connection became idle, or None while a request is being handled.
 
         It is set earlier for clients that have not authenticated yet, so that their connections are closed first.
         """

@@ -1,8 +1,8 @@
 """
 Memory limit for all connections of a listener: large request bodies and unsent responses.
 
-Bodies beyond the limit are rejected. Responses are never rejected, because the request is already done: instead, the
-connection that has gone longest without reading is aborted until the total is below the limit.
+Bodies beyond the limit are rejected. Responses are never rejected, because the request is already done. Instead,
+connections are aborted until the total is below the limit, first the one that has gone longest without reading.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """
 Parse HTTP requests with httptools.
 
-Parsing pauses while the connection has no room for more requests, and after a request that may switch the protocol
-until its response. An upload is passed on after its headers, any other request after its body.
+Parsing pauses while the connection has no room for more requests. It also pauses after a request that may switch the
+protocol, until the response to this request is sent. An upload is passed on after its headers, any other request after
+its body.
 """
 
 from collections.abc import Callable, Mapping

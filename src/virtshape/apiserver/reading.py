@@ -115,7 +115,8 @@ def get_page(
             at = asked
         else:
             require_revision_reached(store, asked)
-    limit = options.limit if options.continuation or options.revision != "0" else 0  # 0 has no limit
+    # For resourceVersion 0, the limit is ignored, as in kube-apiserver.
+    limit = options.limit if options.continuation or options.revision != "0" else 0
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)
     except FutureError as error:

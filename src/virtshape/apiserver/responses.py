@@ -1,4 +1,4 @@
-"""Build HTTP responses for objects, lists and errors, as YAML or compressed if the client accepts it."""
+"""Build HTTP responses for objects, lists and errors, as YAML or compressed if the client requests it."""
 
 import gzip
 from typing import Final

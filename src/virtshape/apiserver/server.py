@@ -87,7 +87,7 @@ class BrowserAccess(Protocol):
 
 
 class Server:
-    """Handles requests to the API, and passes those for the web console on."""
+    """Handles requests to the API and passes on those for the web console."""
 
     def __init__(
         self,
@@ -317,7 +317,7 @@ async def _warn_when_done(answer: Awaitable[AnyResponse], warning: str) -> AnyRe
 
 
 def _find_offered_token(request: Request) -> str | None:
-    """Return the bearer token that a browser sent as a WebSocket subprotocol, because it cannot set other headers."""
+    """Return the bearer token that a browser sent as a WebSocket subprotocol (it cannot set other headers), or None."""
     offers = request.headers.get("sec-websocket-protocol")
     token = find_bearer(split_list(offers)) if offers and request.wants_websocket else None
     return f"Bearer {token}" if token else None

@@ -36,7 +36,7 @@ class ObjectSource(Protocol):
         """Return a page of objects in key order, at the current or a kept revision."""
 
     def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
-        """Return the current revision and the objects at it in key order, in parts that are read one by one."""
+        """Return the current revision and its objects in key order, in parts that are read one by one."""
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
         """Return changes after a kept revision, about 1 MiB at most, and a subscription if there are no more."""

@@ -168,7 +168,7 @@ class Watch:
         return b"".join(lines)
 
     def _select_event(self, event: Event) -> bytes | None:
-        """Return the line for an event, or None; an object may have started or stopped matching the selector."""
+        """Return the line for an event, or None if its object matches neither before nor after the change."""
         was = self._previous(event)
         did_match = was is not None and self._selection.matches(was)
         does_match = event.type != "DELETED" and self._selection.matches(event.value)

@@ -148,7 +148,7 @@ class Store:
 
     def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
         """
-        Return the current revision and the objects at it in key order, in parts of limited size.
+        Return the current revision and its objects in key order, in parts of limited size.
 
         A part is read when the iterator reaches it. CompactedError is raised if its history is no longer kept.
         """

@@ -22,7 +22,7 @@ from virtshape.apiserver.route import Route
 from virtshape.resolve.search import run_search
 
 _TRUSTED: Final = get_trusted_users(KUBEVIRT, MASTERS)
-"""Trusted users must be in this group, so a user's own service account with one of these names is not trusted."""
+"""The system's own users. The required group excludes service accounts that a user created under their names."""
 CONTROLLER_USER: Final = User(name_account_user(KUBEVIRT, CONTROLLER), (MASTERS, AUTHENTICATED))
 APISERVER_USER: Final = User(name_account_user(KUBEVIRT, APISERVER), (MASTERS, AUTHENTICATED))
 

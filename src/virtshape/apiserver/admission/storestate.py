@@ -51,7 +51,7 @@ class StoreState(ClusterState):
 
     @property
     def known(self) -> "StoreState":
-        """This object: the store is in memory and up to date."""
+        """This object, because the store is always up to date."""
         return self
 
     def answer(self, query: Query) -> Model | int | None:

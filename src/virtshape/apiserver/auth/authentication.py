@@ -23,7 +23,7 @@ MAX_CACHED_TOKENS = 10_000
 NO_EXTRA: Mapping[str, tuple[str, ...]] = {}
 
 FindUid = Callable[[str, str, str], str | None]
-"""Returns the UID of an existing object (`serviceaccounts`, `pods`, `secrets` or `nodes`, namespace, name), or None."""
+"""Finds the UID of an object by resource (`serviceaccounts`, `pods`, `secrets`, `nodes`), namespace and name."""
 
 
 class User(NamedTuple):

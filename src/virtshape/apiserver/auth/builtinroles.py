@@ -1,7 +1,7 @@
 """
 Built-in roles and bindings, which are created in a new data directory.
 
-Their names and permissions are those in Kubernetes and KubeVirt, limited to the kinds that exist here.
+Names and permissions match those in Kubernetes and KubeVirt, limited to the kinds that this server has.
 """
 
 from collections.abc import Mapping, Sequence

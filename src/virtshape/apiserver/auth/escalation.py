@@ -78,7 +78,7 @@ def _aggregates(role: Role | ClusterRole | None) -> bool:
 
 
 def _changes_nothing(item: AccessObject, before: AccessObject | None) -> bool:
-    """Return True if an update changes no labels, annotations or permissions, as in garbage collection."""
+    """Return True if an update changes no labels, annotations or permissions; garbage collection makes such updates."""
     return before is not None and _list_content(item) == _list_content(before)
 
 

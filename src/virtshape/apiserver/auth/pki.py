@@ -65,7 +65,7 @@ class Pki:
         self.authority = self._ensure_authority(now or datetime.now(UTC))
 
     def ensure_server_certificate(self, hosts: Iterable[str] = (), now: datetime | None = None) -> ServerFiles:
-        """Return the files of a certificate for these hosts and this machine; issue a new one if it is not usable."""
+        """Return the files of a certificate for these hosts and this machine; replace it if it is not usable."""
         now = now or datetime.now(UTC)
         files = ServerFiles(self._path("apiserver.crt"), self._path("apiserver.key"), self._path("ca.crt"))
         wanted = list(dict.fromkeys(_normalize(host) for host in (*LOOPBACK_HOSTS, *SERVICE_NAMES, *_names(), *hosts)))

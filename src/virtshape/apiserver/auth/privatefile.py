@@ -44,7 +44,7 @@ def make_private_directory(path: Path) -> None:
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on the file during the context; the kernel releases it if the process ends."""
+    """Hold an exclusive lock on the file within a `with` block; the kernel releases it if the process ends."""
     make_private_directory(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

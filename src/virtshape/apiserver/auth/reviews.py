@@ -116,21 +116,21 @@ def _answer(review: Review, user: User, auth: AuthContext, namespace: str) -> Re
 
 
 def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: Authorizer) -> SelfSubjectAccessReview:
-    """Return the review with the decision whether the caller may make the request."""
+    """Return the review, with a status that says whether the caller may make the request."""
     spec = review.spec
     _refuse_if(review.kind, _check_attributes(spec.resource_attributes, spec.non_resource_attributes))
     return replace(review, status=_decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer))
 
 
 def answer_access(review: SubjectAccessReview, authorizer: Authorizer) -> SubjectAccessReview:
-    """Return the review with the decision whether a user may make the request."""
+    """Return the review, with a status that says whether a user may make the request."""
     return replace(review, status=_answer_about(review.kind, review.spec, [], authorizer))
 
 
 def answer_local_access(
     review: LocalSubjectAccessReview, namespace: str, authorizer: Authorizer
 ) -> LocalSubjectAccessReview:
-    """Return the review with the decision whether a user may make the request in the namespace."""
+    """Return the review, with a status that says whether a user may make the request in the namespace."""
     spec, causes = review.spec, []
     if spec.non_resource_attributes is not None:
         causes.append(invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request"))

@@ -1,7 +1,7 @@
 """
-TokenRequests: issue service account tokens, as for `kubectl create token`.
+TokenRequests: issue service account tokens, for example for `kubectl create token`.
 
-Tokens are not stored: the server verifies the signature, the expiry and that the account still exists.
+Tokens are not stored: the server checks their signature, their expiry and whether the account still exists.
 """
 
 from uuid import uuid4

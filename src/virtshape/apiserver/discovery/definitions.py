@@ -80,14 +80,14 @@ def _write_version(kind: Kind, *, is_stored: bool) -> JsonObject:
     version["schema"] = {"openAPIV3Schema": structural_schema(kind.struct)}
     if any(subresource.name == "status" for subresource in list_subresources(kind)):
         version["subresources"] = {"status": {}}
-    # The first column is the name, which is added to every custom resource.
+    # The first column is the name, which the API server adds to every custom resource.
     version["additionalPrinterColumns"] = [_write_column(column) for column in list_columns(kind)[1:]]
     return version
 
 
 def _write_column(column: Column) -> JsonObject:
     written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
-    # The API server omits a priority of 0; kubectl would report a change on every apply.
+    # The API server drops a priority of 0, so kubectl would report a change on every apply.
     return written | ({"priority": column.priority} if column.priority else {})
 
 

@@ -32,7 +32,7 @@ PLAIN: Final = ResponseFormat()
 
 
 def choose_format(accept: str) -> ResponseFormat:
-    """Return the client's preferred format that is supported; raise StatusError 406 if there is none."""
+    """Return the supported format that the client prefers; raise StatusError 406 if there is none."""
     if not accept or accept == "application/json":
         return PLAIN
     for offer in _rank(accept):

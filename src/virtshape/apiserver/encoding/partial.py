@@ -33,5 +33,5 @@ def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: 
 
 
 def partial_head(version: str) -> bytes:
-    """Return the JSON text of a PartialObjectMetadata up to its metadata; the caller adds the metadata and a brace."""
+    """Return the JSON text of a PartialObjectMetadata before its metadata; callers append the metadata and `}`."""
     return b'{"kind":"PartialObjectMetadata","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())

@@ -27,7 +27,7 @@ class FieldSetError(ValueError):
 
 
 def parse_fields(tree: object) -> FieldSet:
-    """Return the field set in the `fieldsV1` of a client; steps of an unknown type are dropped."""
+    """Return the field set in `fieldsV1` from a client; steps of an unknown type are dropped."""
     fields = _parse_node(tree)
     return {step: node for step, node in fields.items() if step != SELF}
 

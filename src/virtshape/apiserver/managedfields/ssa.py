@@ -60,7 +60,7 @@ def validate_apply_body(applied: JsonObject, kind: Kind) -> None:
 
 
 def find_undeclared(applied: JsonObject, kind: Kind) -> StatusError | None:
-    """Return the error for fields that the kind does not have, or None; slow, so call it only for invalid objects."""
+    """Return the error for fields that the kind does not have, or None; the check is slow."""
     unknown = [at for at, problem in walk(applied, kind.struct) if problem.rule == "unknown-field"]
     if not unknown:
         return None

@@ -149,7 +149,7 @@ def _validate_order(change: Any, order: list[Any], strategy: Strategy) -> None:
 
 
 def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> list[Any]:
-    """Sort the items that the order names; other items keep their place before the same named items as in `old`."""
+    """Sort the items that the order names; other items stay before the items that followed them in `old`."""
     key = strategy.key
     ranks = {_identify(item, key): rank for rank, item in enumerate(order)}
     before = {_get_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}

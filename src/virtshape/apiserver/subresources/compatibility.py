@@ -44,7 +44,7 @@ class CompatibilityRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CompatibilityItem(msgspec.Struct):
-    """An instance type and a preference, and why they cannot be used together, if so."""
+    """An instance type and a preference, whether they can be used together, and the problems if not."""
 
     instancetype: Named
     preference: Named

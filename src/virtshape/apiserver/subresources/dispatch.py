@@ -1,7 +1,7 @@
 """
 Run actions on VMs and VMIs: load the object, decide, and store the change or call the guest.
 
-Requests are already authorized.
+Callers must have authorized the request.
 """
 
 import asyncio

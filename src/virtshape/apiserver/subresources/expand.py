@@ -1,7 +1,7 @@
 """
 Expand a stored VM or a VM in a request body. Nothing is stored.
 
-Both functions return searches. Their runner reads the objects that they ask for, if the caller may read them.
+Expansion is a search: its runner reads the objects that it asks for, if the caller may read them.
 """
 
 from collections.abc import Callable

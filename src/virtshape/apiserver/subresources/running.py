@@ -58,7 +58,7 @@ class Change(NamedTuple):
     part: Literal["spec", "status"]
     values: JsonObject
     expected: JsonObject | None = None
-    """Values of the same fields when the change was decided; if other values are stored now, it is rejected."""
+    """Values of the same fields when the change was decided; the change is rejected if they are different now."""
 
 
 def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:

@@ -32,7 +32,7 @@ class ExclusiveStream:
         return data
 
     async def write(self, data: bytes) -> None:
-        """Send bytes."""
+        """Send bytes; raise StreamClosed with the reason after a disconnect."""
         if self._reason is not None:
             raise self._reason
         await self._stream.write(data)
@@ -56,7 +56,7 @@ class ExclusiveSessions:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     def is_open(self, key: Hashable) -> bool:
-        """Return True if a client has the session."""
+        """Return True if a client is connected to the session."""
         return key in self._open_streams
 
     async def open(self, key: Hashable, open_stream: Callable[[], Awaitable[Duplex]], message: str) -> Duplex:

@@ -1,5 +1,5 @@
 """
-Streams to guests (console, VNC, ports) and queries of their agents and console logs.
+Streams to guests (console, VNC, ports), queries to their agents, and their console logs.
 
 The VMI's state is checked before GuestStreams is called.
 """

@@ -1,7 +1,7 @@
 """
 Extract the file from a multipart form while the form is received: the content of the first field named `file`.
 
-The multipart library parses in linear time and memory.
+The multipart library parses in linear time.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

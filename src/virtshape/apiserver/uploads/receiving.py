@@ -63,7 +63,7 @@ class Uploads:
         return replace(request, metadata=metadata, status=UploadTokenRequestStatus(token=self._tokens.issue(grant)))
 
     async def answer(self, request: Request) -> Response:
-        """Handle an upload, or a HEAD request that asks whether one would be accepted."""
+        """Handle an upload, or a HEAD request that asks whether an upload would be accepted."""
         began = time.time()
         try:
             route, grant = self._read(request)

@@ -49,7 +49,7 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 def get_target(store: Store, namespace: str, name: str) -> Target:
-    """Return the upload target with the name of a claim; raise StatusError if it accepts no upload."""
+    """Return the upload target with this claim name; raise StatusError if it accepts no upload."""
     volume = _find_volume(store, namespace, name)
     record = store.get(Key(CLAIMS, namespace, name))
     if record is not None:

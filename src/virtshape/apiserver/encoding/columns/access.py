@@ -1,4 +1,4 @@
-"""Columns of namespaces, config maps, secrets, service accounts, roles and definitions."""
+"""Columns of namespaces, config maps, secrets, service accounts, roles, bindings and definitions."""
 
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.columns.column import AGE, CREATED_AT, NAME, Cell, column, computed

@@ -13,7 +13,7 @@ Cell = str | int | float | bool | None
 
 
 class Column(NamedTuple):
-    """A column. A cell is the field's value, or the result of `show`, which also gets the time if `needs_clock`."""
+    """A column. A cell is the field's value or the result of `show`, which also gets the time with `needs_clock`."""
 
     name: str
     type: str

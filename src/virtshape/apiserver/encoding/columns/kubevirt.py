@@ -1,4 +1,4 @@
-"""Columns of VMs, VMIs, instance types, flavors and preferences."""
+"""Columns of VMs, VMIs, instance types, flavors, preferences and KubeVirt installations."""
 
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.encoding.columns.column import CUSTOM_AGE, NAME, Cell, Column, column, computed

@@ -1,4 +1,4 @@
-"""Columns of volumes, claims, storage classes, snapshots and DataVolumes."""
+"""Columns of volumes, claims, storage classes, quotas, snapshots and DataVolumes."""
 
 from virtshape.api.wellknown import DEFAULT_CLASS
 from virtshape.apiserver.encoding.age import format_age
