@@ -1,7 +1,7 @@
 """
 Selections of lists and watches: match stored bytes with label and field selectors.
 
-Names are matched without decoding, and labels without decoding the rest of the object.
+A single name is matched without decoding, and labels without decoding the rest of the object.
 """
 
 from collections.abc import Callable, Mapping
