@@ -29,12 +29,12 @@ PREFERENCE_COLUMNS = {
 
 
 def complete_series(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Complete series."""
+    """Complete the names of series."""
     return [CompletionItem(series) for series in list_sizes() if series.startswith(incomplete)]
 
 
 def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Complete sizes of the given series."""
+    """Complete the sizes of the given series, or of all series."""
     chosen = ctx.params.get("series")
     known = {size: None for series, sizes in list_sizes().items() if not chosen or series in chosen for size in sizes}
     return [CompletionItem(size) for size in known if size.startswith(incomplete)]
@@ -115,7 +115,7 @@ def command(
 
 
 def choose_instancetypes(series: Sequence[str], sizes: Sequence[str]) -> list[str]:
-    """Return the names of the instance types of these series and sizes; all if none are given."""
+    """Return the names of the instance types in these series and of these sizes; an empty sequence selects all."""
     known = list_sizes()
     require_known("series", series, known)
     known = {each: known[each] for each in known if not series or each in series}
@@ -135,7 +135,7 @@ def list_sizes() -> dict[str, list[str]]:
 
 
 def require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise for a name that is not in the catalog, with similar names."""
+    """Raise UsageError, with similar names, for the first name that is not in the catalog."""
     for name in names:
         if name not in known:
             hint = suggest(name, known) or f"; must be one of {', '.join(known)}"
@@ -143,7 +143,7 @@ def require_known(what: str, names: Iterable[str], known: Collection[str]) -> No
 
 
 def report_left_out(left_out: Sequence[str], chosen: Sequence[str], version: str) -> None:
-    """Report objects that the version cannot express; raise if no others are left."""
+    """Print which of the chosen objects the version cannot express; raise UsageError if it can express none of them."""
     if left_out and len(left_out) == len(chosen):
         raise click.UsageError(
             f"custom sizes have no vCPUs and memory, but {version} requires them; use --api-version v1beta2",

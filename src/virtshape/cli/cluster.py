@@ -32,7 +32,7 @@ class Cluster:
         self._version = ""
 
     async def find_sources(self, name: str, kinds: Sequence[str]) -> list[Entry]:
-        """Return the objects of these kinds with this name; if none exists, all objects of all kinds."""
+        """Return the objects of these kinds with this name; if there are none, all sources that the user may list."""
         version = await self._find_version()
         found = [entry for kind in kinds if (entry := await self._find(_kind(version, kind), name)) is not None]
         return found or [entry for kind in _list_kinds(version) for entry in await self._list_if_allowed(kind)]
@@ -42,7 +42,7 @@ class Cluster:
         return [str(entry.object.metadata.name) for entry in await self.list_sources(kinds)]
 
     async def list_sources(self, kinds: Iterable[str]) -> list[Entry]:
-        """Return all objects of these kinds, for namespaced kinds in the session's namespace."""
+        """Return all objects of these kinds; for namespaced kinds, only those in the session's namespace."""
         version = await self._find_version()
         return [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
 
@@ -106,5 +106,5 @@ def _list_kinds(version: str) -> list[Kind]:
 
 def _kind(version: str, name: str) -> Kind:
     kind = find_kind(f"{INSTANCETYPE_GROUP}/{version}", name)
-    assert kind is not None  # noqa: S101 - every version has all four
+    assert kind is not None  # noqa: S101 - every version has all four kinds
     return kind

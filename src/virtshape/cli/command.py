@@ -46,7 +46,7 @@ def write_examples(examples: Sequence[Example], ctx: click.Context, formatter: c
 
 
 class Command(click.Command):
-    """A command with examples; its boolean flags read `--flag`, `--flag=true` and `--flag=false`."""
+    """A command with examples; its boolean flags accept `--flag`, `--flag=true` and `--flag=false`."""
 
     def __init__(self, *args: Any, examples: Sequence[Example] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,11 +62,11 @@ class Command(click.Command):
         write_examples(self.examples, ctx, formatter)
 
 
-class OptionalValue(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+class OptionalValue(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """A value that follows `=` or is absent: `--flag=value` or `--flag`."""
 
     default: ClassVar[str]
-    """The value of a flag without one."""
+    """The value of a flag that is given without a value."""
 
 
 class Switch(OptionalValue):
@@ -159,7 +159,7 @@ class Integer(click.ParamType):  # type: ignore[type-arg] # as above
 
 
 def normalize_args(parameters: Sequence[click.Parameter], args: list[str]) -> list[str]:
-    """Convert kubectl's syntax to click's: add values to flags without one, remove `=` after short flags."""
+    """Convert kubectl's syntax to click's: add the default to a flag without a value, remove `=` after short flags."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
     defaults = {
         name: option.type.default

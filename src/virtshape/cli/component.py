@@ -109,7 +109,7 @@ def serving_options(component: str) -> Callable[[F], F]:
 
 
 def get_cluster(kubeconfig: str, context: str) -> "Access":
-    """Return the access to the cluster that the flags select; CommandError if they select none."""
+    """Return the Access for the cluster that the flags select; raise CommandError if they select none."""
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import get_access
 
@@ -120,7 +120,7 @@ def get_cluster(kubeconfig: str, context: str) -> "Access":
 
 
 def run_component(work: "Awaitable[None]", log_level: str, log_format: Literal["text", "json"]) -> None:
-    """Run a component until a signal stops it; CommandError if it cannot start."""
+    """Run a component until a signal stops it; raise CommandError if it cannot start."""
     import uvloop
 
     from virtshape.cluster.component import run_until_signalled

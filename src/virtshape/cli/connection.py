@@ -37,7 +37,7 @@ _CHECK_OWN = "Check `virtshape status`, and start the server with `virtshape up`
 
 
 class NoServerError(CommandError):
-    """No server is configured, and the user runs none."""
+    """No server is configured, and the user's own server is not running."""
 
 
 class Target(NamedTuple):
@@ -93,7 +93,7 @@ def global_namespace() -> str | None:
 
 
 def complete_entry(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete contexts, clusters or users of the kubeconfig."""
+    """Complete the contexts, clusters or users in the kubeconfig."""
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import list_paths, load_config
 
@@ -128,7 +128,7 @@ def complete_vmi(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 
 
 def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bool = False) -> list[CompletionItem]:
-    """Complete object names; return none if no server answers."""
+    """Complete object names; return an empty list if no server answers."""
     from virtshape.api.status import StatusError
 
     async def find(session: Session) -> list[str]:
@@ -190,7 +190,7 @@ def connection_options(function: Callable[..., Any], *, without: Collection[str]
 def run_session(
     target: Target, work: Callable[[Session], Awaitable[T]], *, call_seconds: float | None = None, instead: str = ""
 ) -> T:
-    """Run work in a session; CommandError with a next step if no server answers."""
+    """Run `work` in a session and return its result; raise CommandError with a next step if no server answers."""
     # Imported here to keep `--help` fast.
     import asyncio
 
@@ -216,7 +216,7 @@ def run_session(
 async def open_session(
     access: "Access", namespace: str, seconds: float | None, verbosity: int
 ) -> AsyncIterator[Session]:
-    """Open a session; print server warnings, and log requests at a high enough verbosity."""
+    """Open a session that prints the server's warnings and, if the verbosity is high enough, logs requests."""
     from virtshape.client.http import CONNECT_SECONDS, HttpTransport
     from virtshape.client.requestlog import LOG_REQUESTS, describe_exchange
     from virtshape.client.rest import RestClient
@@ -236,7 +236,7 @@ async def open_session(
 
 
 def get_server(target: Target) -> tuple["Access", bool]:
-    """Return the access to the server, and whether it is the user's own `virtshape up`."""
+    """Return the Access for the server, and whether it is the user's own `virtshape up`."""
     from msgspec.structs import replace
 
     from virtshape.client.errors import ConfigError
@@ -274,7 +274,7 @@ def _choose(kubeconfig: str, target: Target) -> "Access":
 
 
 def get_local_server(target: Target) -> "Access":
-    """Return the access to the user's own server; NoServerError if it is not running."""
+    """Return the Access for the user's own server; raise NoServerError if it is not running."""
     from virtshape.client.errors import ConfigError
     from virtshape.store.lock import find_holder
 

@@ -1,7 +1,7 @@
 """
-`virtctl customize`: print a new instance type or preference, based on one of a server, a file or the built-in catalog.
+`virtctl customize`: print a new instance type or preference, based on one from a server, a file or the catalog.
 
-The server is only read, and only if neither -f nor --catalog is given.
+The server is never changed, and is read only if neither -f nor --catalog is given.
 """
 
 import re
@@ -235,7 +235,7 @@ def check_name(name: str, problems: Problems) -> None:
 
 
 def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
-    """Raise if the source cannot have this size, with a next step."""
+    """Raise CommandError with a next step if the source cannot have this size."""
     conflicts = check_size(source, size)
     if not conflicts:
         return
@@ -250,14 +250,14 @@ def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
 
 
 def validate_preference_flags(source: Instancetype | Preference, changes: PreferenceChanges) -> None:
-    """Raise if the source cannot have these preferences, with a next step."""
+    """Raise CommandError with a next step if the source cannot have these preferences."""
     if conflicts := check_changes(source, changes):
         step = "Remove the flags of preferences, or choose a preference."
         raise CommandError(f"{source.metadata.name}: {conflicts[0].message}", next_step=step)
 
 
 def validate_result(result: Instancetype | Preference) -> None:
-    """Raise if the result is invalid, and print admission warnings."""
+    """Raise CommandError if the result is invalid; print admission warnings otherwise."""
     check: CheckResult
     if isinstance(result, Preference):
         check = check_preference(result.spec)

@@ -72,14 +72,14 @@ def command(directory: Path, listen: tuple[str, int], output: str) -> int:
 
 
 def print_checks(checks: Sequence["Check"]) -> None:
-    """Print a line per check: a coloured mark on a terminal, a word elsewhere."""
+    """Print one line per check, with a coloured mark on a terminal and the status as a word elsewhere."""
     width = max(len(check.name) for check in checks)
     for check in checks:
         click.echo(f"{mark(check.status)} {check.name.ljust(width)}  {check.message}")
 
 
 def mark(status: str) -> str:
-    """Return the sign for a check's status."""
+    """Return the coloured sign for a status, or the status as text if standard output is not a UTF-8 terminal."""
     sign, colour = _MARKS[status]
     plain = not sys.stdout.isatty() or (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
     return status.ljust(len("failure")) if plain else click.style(sign, fg=colour)

@@ -155,7 +155,7 @@ def describe_change(change: Change) -> str:
 
 
 def describe_holder(holder: Holder) -> JsonObject:
-    """Return a revision as a tree."""
+    """Return the drift of a revision as a JSON object."""
     drift = holder.drift
     return {
         "namespace": holder.namespace,
@@ -216,7 +216,7 @@ async def _get(session: Session, name: str, action: str) -> VirtualMachine:
 
 
 async def _list_revisions(session: Session, namespace: str) -> Known:
-    """Return all revisions with one request; none if the user may not list them."""
+    """Fetch all revisions with one request; return none if the user may not list them."""
     try:
         listing = await session.client.list(ControllerRevision, namespace, labels=OBJECT_NAME_LABEL)
     except StatusError as error:

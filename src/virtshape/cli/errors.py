@@ -99,7 +99,7 @@ def describe(error: click.ClickException) -> str:
 
 
 def convert_error(error: Exception) -> CommandError | None:
-    """Convert an error of a lower layer to a CommandError; return None for a bug."""
+    """Convert an error from a lower layer to a CommandError; return None for a bug."""
     # Imported here to keep `--help` fast.
     from virtshape.api.status import StatusError
 

@@ -1,5 +1,5 @@
 """
-`virtctl expand`: print VMs of a server or of files with their instance type and preference applied.
+`virtctl expand`: print VMs from a server or from files with their instance type and preference applied.
 
 Prints all VMs, or none if one cannot be expanded. Servers do not report the source of fields: with --explain, objects
 are fetched and the VM is expanded locally.
@@ -112,7 +112,7 @@ def command(
 
 
 def validate_flags(vm: str | None, files: Sequence[str], *, from_server: bool, table: bool) -> None:
-    """Raise for flags that cannot be combined."""
+    """Raise UsageError for flags that are missing or cannot be combined."""
     ctx = click.get_current_context()
     if vm is None and not files:
         raise click.UsageError("nothing to expand: use --vm for a VM on the server, or -f for files", ctx)
@@ -147,7 +147,7 @@ def expand_files_on_server(target: Target, files: Sequence[str], *, explain: boo
 
 
 def require_vm(loaded: Loaded) -> None:
-    """Raise if the files contain no VM, with the kinds that they contain."""
+    """Raise CommandError, with the kinds in the files, if they contain no VM."""
     if any(isinstance(entry.object, VirtualMachine) for entry in loaded.entries):
         return
     trees = [entry.document.tree for entry in loaded.entries] + [document.tree for document in loaded.skipped]
@@ -177,7 +177,7 @@ def print_origins(vms: Sequence[ExpandedVM], output: str) -> None:
 
 
 def describe_origin(origin: Origin, vm: str | None) -> JsonObject:
-    """Return an origin as a tree, without an empty VM or revision."""
+    """Return an origin as a JSON object, without the VM or the revision if it is None."""
     tree = {"vm": vm, **origin._asdict()}
     return {key: value for key, value in tree.items() if value is not None or key not in ("vm", "revision")}
 
@@ -202,7 +202,7 @@ async def expand_stored_vm(session: Session, text: str, *, explain: bool) -> Exp
 
 
 async def expand_entries_on_server(session: Session, entries: Sequence[Entry], *, explain: bool) -> list[ExpandedVM]:
-    """Expand VMs of files on the server; a VM without a namespace uses the session's."""
+    """Expand VMs from files on the server; a VM without a namespace is expanded in the session's."""
     expanded = []
     for entry in entries:
         vm: VirtualMachine = entry.object

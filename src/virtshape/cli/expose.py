@@ -144,7 +144,7 @@ def parse_kind(text: str) -> str:
 
 
 async def fetch(session: Session, kind: str, name: str) -> "JsonObject":
-    """Return the object to expose, as a tree; a KubeVirt cluster may have fields that we do not know."""
+    """Return the object to expose, as a tree: on a KubeVirt cluster it may have fields that our structs lack."""
     from urllib.parse import quote
 
     import msgspec
@@ -175,7 +175,7 @@ async def _explain_error(session: Session, kind: str, name: str, error: "StatusE
 
 
 def build_service(namespace: str, kind: str, tree: "JsonObject", flags: ServiceFlags) -> "Service":
-    """Return the Service for an object of this kind; CommandError if it has no ports or no selector."""
+    """Return the Service for an object of this kind; raise CommandError if it has no ports or no selector."""
     from virtshape.api.core.service import Service
     from virtshape.api.meta import ObjectMeta
 
@@ -219,7 +219,7 @@ def get_selector(kind: str, tree: "JsonObject") -> dict[str, str]:
 
 
 def get_ports(kind: str, tree: "JsonObject", flags: ServiceFlags) -> "list[ServicePort]":
-    """Return the port of the flags, or all ports of the interface on the pod network."""
+    """Return the port that the flags give, or all ports of the interface on the pod network."""
     from virtshape.api.core.service import ServicePort
 
     if flags.port is not None:

@@ -24,7 +24,7 @@ COMPONENTS: Final = {
 """The fields of `logVerbosity` by component."""
 DEFAULT_VERBOSITY: Final = 2
 SHOW: Final = "show"
-"""The value of a flag without a value."""
+"""The value of a flag that is given without one."""
 
 
 @click.command(
@@ -79,7 +79,7 @@ class Verbosity(OptionalValue):
     default = SHOW
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Parse the number."""
+        """Return the verbosity as a number, or `show`."""
         if value in (SHOW, "10"):  # KubeVirt shows the verbosity for 10 too
             return SHOW
         if value not in [str(number) for number in range(10)]:

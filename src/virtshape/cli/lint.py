@@ -1,6 +1,7 @@
 """
 `virtshape lint`: check VMs, instance types and preferences in files, and correct some of their mistakes.
 
+Exit status:
     0 no findings    1 findings    2 a path cannot be read, or the command line or settings are invalid
 """
 
@@ -156,7 +157,7 @@ def command(
 
 
 def load_settings(config: str | None) -> "Settings":
-    """Return the settings of the named file, or of the nearest one."""
+    """Return the settings in the named file, or in the nearest settings file."""
     from virtshape.offline.lint import SettingsError, get_settings, read_settings
 
     if config is None:
@@ -168,12 +169,12 @@ def load_settings(config: str | None) -> "Settings":
 
 
 def split_names(values: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in flags that are repeated or contain commas."""
+    """Return the names in the values of a repeated flag; a value may contain several, separated by commas."""
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
 def start_run(paths: Sequence[str], settings: "Settings") -> "Run":
-    """Find the files and the objects that VMs may refer to."""
+    """Return a Run with the files to check and the objects that VMs may refer to."""
     from virtshape.offline.lint import Run
 
     return Run(paths, catalog=settings.content.catalog, settings=settings)
@@ -196,7 +197,7 @@ def lint_files(paths: Sequence[str], settings: "Settings", output: str, *, verbo
 
 
 def print_findings(run: "Run", output: str, counts: Counter[str]) -> None:
-    """Print the findings of each file when it is checked, and count them."""
+    """Print the findings of each file as soon as it is checked, and count them."""
     from virtshape.cli.progress import Progress
     from virtshape.offline.lint.output import render
 
@@ -231,7 +232,7 @@ def report_skipped(run: "Run", *, verbose: bool) -> None:
 
 
 def write_baseline(paths: Sequence[str], settings: "Settings") -> int:
-    """Write all findings to the baseline file."""
+    """Write all findings to the baseline file, and return the exit status."""
     from virtshape.offline.lint import SettingsError, format_baseline
 
     path = settings.baseline
@@ -263,7 +264,7 @@ def fix_files(paths: Sequence[str], settings: "Settings") -> None:
 
 
 def print_diff(paths: Sequence[str], settings: "Settings") -> int:
-    """Print what `--fix` would change as a unified diff; return 1 if there is something."""
+    """Print what `--fix` would change as a unified diff; return 1 if there are changes, otherwise 0."""
     from virtshape.offline.lint import format_diff
 
     run = start_run(paths, settings)

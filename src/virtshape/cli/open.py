@@ -67,7 +67,7 @@ def command(directory: Path, kubeconfig: Path | None, only_print: bool) -> None:
 
 
 async def request_link(access: "Access") -> str:
-    """Return a new one-time link for the user of the credentials."""
+    """Request a one-time link for the user of these credentials, and return it."""
     import msgspec
 
     from virtshape.client.errors import parse_status_error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TOPOLOGY_MEMBERS = ("sockets", "cores", "threads")
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+class Duration(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """A duration such as 45s, 1m30s or 45; kept as text, which `parse_seconds` reads."""
 
     name = "duration"
@@ -30,14 +30,14 @@ class Duration(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes non
 
 
 def parse_seconds(text: str) -> float | None:
-    """Return a duration in seconds, or None for 0, which means no limit; ValueError if it is invalid."""
+    """Return a duration in seconds, or None for 0, which means no limit; raise ValueError if it is invalid."""
     # Imported here to keep `--help` fast.
     from virtshape.api.times import parse_duration
 
     return parse_duration(f"{text}s" if text.isdecimal() else text) or None
 
 
-class Size(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+class Size(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """A quantity above zero, such as 20Gi."""
 
     name = "size"
@@ -83,7 +83,7 @@ class Vcpus(Integer):
         return [CompletionItem("open")] if "open".startswith(incomplete) else []
 
 
-class TopologyType(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+class TopologyType(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """A CPU topology such as sockets=2,cores=4,threads=2; a missing part is 1, as in the API."""
 
     name = "sockets=N,cores=N,threads=N"

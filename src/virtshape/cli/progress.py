@@ -13,7 +13,7 @@ _MIN_WIDTH: Final = 10
 
 
 class Progress:
-    """A line on standard error that is redrawn; nothing is shown if it is not a terminal."""
+    """A line on standard error that is redrawn; nothing is shown if standard error is not a terminal."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -38,7 +38,7 @@ class Progress:
 
 
 class ProgressBar:
-    """A bar on standard error that is redrawn; nothing is shown if it is not a terminal."""
+    """A bar on standard error that is redrawn; nothing is shown if standard error is not a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -55,7 +55,7 @@ class ProgressBar:
             sys.stderr.flush()
 
     def finish(self) -> None:
-        """Move to the next line."""
+        """Move to the next line if the bar was shown."""
         if self._next not in (0.0, float("inf")):
             sys.stderr.write("\n")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`virtctl recommend`: find the smallest matching instance types of a server, of files or of the built-in catalog."""
+"""`virtctl recommend`: find the smallest matching instance types on a server, in files or in the built-in catalog."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -56,7 +56,7 @@ class Candidates(NamedTuple):
         return list(offers.values())
 
     def find_preference(self, name: str, kind: str) -> VirtualMachinePreferenceSpec | None:
-        """Return the spec of a preference; StatusError if it does not exist."""
+        """Return the spec of a preference; raise StatusError if it does not exist."""
         elsewhere = PLACE if self.place == PLACE else ""
         found = get_source(name, (kind,), self.entries, with_catalog=self.with_catalog, elsewhere=elsewhere)
         return preference_spec(found.object)
@@ -189,7 +189,7 @@ def get_candidates(target: Target, files: Sequence[str], *, with_preferences: bo
 
 
 def matches_namespace(entry: Entry, namespace: str) -> bool:
-    """Return True if an object is in the namespace, or if no namespace is given."""
+    """Return True if the object is in this namespace or has none, or if no namespace is given."""
     stated = entry.object.metadata.namespace
     return not namespace or not stated or stated == namespace
 

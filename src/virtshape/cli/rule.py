@@ -50,14 +50,14 @@ def command(name: str | None, output: str) -> int:
 
 
 def describe(rule: "Rule") -> dict[str, str | bool]:
-    """Return a rule as an object."""
+    """Return a rule and its example as a JSON object."""
     from virtshape.offline.lint.examples import load_examples
 
     return {**rule._asdict(), "example": load_examples()[rule.id]}
 
 
 def explain(rule: "Rule") -> str:
-    """Return a rule as text."""
+    """Return the explanation of a rule as text."""
     from virtshape.offline.lint.examples import TARGET, load_examples
 
     target = f", with --target {TARGET}" if rule.id.startswith("target-") else ""

@@ -13,7 +13,7 @@ _CANCEL_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stop_event() -> Iterator[asyncio.Event]:
-    """Yield an event that Ctrl+C or SIGTERM sets, for commands that are meant to end this way."""
+    """Yield an event that Ctrl+C, SIGTERM and SIGHUP set, for commands that normally end this way."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in _STOP_SIGNALS:
@@ -27,7 +27,7 @@ def stop_event() -> Iterator[asyncio.Event]:
 
 @contextmanager
 def cancel_on_signals() -> Iterator[None]:
-    """Cancel the current task on SIGTERM or SIGHUP, so that its cleanup runs; raises click.Abort."""
+    """Cancel the current task on SIGTERM or SIGHUP, so that its cleanup runs, and raise click.Abort."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None  # noqa: S101 - called from a task
     for number in _CANCEL_SIGNALS:

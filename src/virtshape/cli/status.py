@@ -70,7 +70,7 @@ def print_status(status: "SystemStatus") -> None:
 
 
 def describe_state(status: "SystemStatus") -> str:
-    """Return the state as one word, with the problem if there is one."""
+    """Return the state, followed by the problem if there is one."""
     state = ("healthy" if status.healthy else "unhealthy") if status.running else "not running"
     return f"{state}: {status.problem}" if status.problem else state
 

@@ -21,7 +21,7 @@ class UnavailableError(CommandError):
 
 
 def declare(name: str, purpose: str, *, needs: str, instead: Example) -> Command:
-    """Return a command that always fails: what it is for in KubeVirt, what it needs, and what to do instead."""
+    """Return a command that always fails, with a message that says what it needs and what to do instead."""
 
     def refuse(arguments: tuple[str, ...]) -> None:
         del arguments
@@ -36,7 +36,7 @@ def declare(name: str, purpose: str, *, needs: str, instead: Example) -> Command
         short_help=f"Not available: {purpose}.",
         help=f"Not available. In KubeVirt: {purpose}.\n\nIt needs {needs}. {_KUBEVIRT}\n\nExit status: 3.",
         options_metavar="",
-        hidden=True,  # not completed
+        hidden=True,  # so that shells do not complete it
         examples=[instead, Example("List the commands that are available", "virtctl --help")],
     )
 

@@ -22,7 +22,7 @@ DEFAULT_LISTEN = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 LEVELS = ("debug", "info", "warning", "error")
 
 
-class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+class Address(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """A host and a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses."""
 
     name = "host:port"
@@ -147,7 +147,7 @@ def command(
 
 
 def diagnose(directory: Path, host: str, *, guests: bool) -> "Diagnosis":
-    """Check this machine as `virtshape doctor` does, without versions and the port, whose error the server reports."""
+    """Check this machine as `virtshape doctor` does, but without versions and the port, whose errors `up` reports."""
     from virtshape.standalone.doctor.checks import diagnose_machine
     from virtshape.standalone.doctor.facts import gather_facts
 
@@ -189,7 +189,7 @@ def print_guests_left(directory: Path) -> None:
 
 
 def run_server(settings: "Settings") -> None:
-    """Serve until a signal stops it; CommandError if the server cannot start."""
+    """Run the server until a signal stops it; raise CommandError if it cannot start."""
     import uvloop
 
     from virtshape.apiserver.auth.pki import PkiError

@@ -1,8 +1,8 @@
 """
 `virtctl upgrade`: update VMs to their current instance type and preference.
 
-Only clears the names of revisions; the server stores new ones. A stock KubeVirt does so when the VM's status is cleared
-too. No guest is restarted.
+Only clears the names of revisions; the server then stores new revisions. For a stock KubeVirt, the names in the VM's
+status are cleared too. No guest is restarted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -124,7 +124,7 @@ def command(
 
 
 def validate_choice(names: Sequence[str], *, everything: bool, all_namespaces: bool) -> None:
-    """Raise unless either names or --all or -A are given."""
+    """Raise UsageError unless VM names are given, or else --all or -A."""
     ctx = click.get_current_context()
     if names and (everything or all_namespaces):
         raise click.UsageError(f"VM names and {'-A' if all_namespaces else '--all'} are mutually exclusive", ctx)
@@ -164,7 +164,7 @@ def list_rows(step: Step) -> Iterator[list[str]]:
 
 
 def describe_step(step: Step) -> JsonObject:
-    """Return a VM and its changes as a tree."""
+    """Return a VM and its changes as a JSON object."""
     return {
         "namespace": step.namespace,
         "vm": step.name,

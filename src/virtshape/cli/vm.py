@@ -169,7 +169,7 @@ def print_scheduled(
 async def explain_vm_error(
     session: Session, name: str, action: str, error: "StatusError"
 ) -> "CommandError | StatusError":
-    """Return the error with a next step; if the VM does not exist, with similar names."""
+    """Return a CommandError with a next step and, if the VM does not exist, similar names; or the error itself."""
     where = f"-n {session.namespace}"
     if error.code == 409:
         start_command = f"virtctl start {name} {where}"

@@ -55,12 +55,12 @@ class AdmissionContext:
 
     @property
     def is_ready(self) -> bool:
-        """Return True if all informers have listed their objects."""
+        """Whether all informers have listed their objects."""
         return all(self._informers.add(kind).synced.is_set() for kind in CACHED)
 
     async def run(self, start: Callable[[], Steps[T]], require: Require | None = None) -> T:
         """
-        Return the result of a decision; before it raises StatusError, repeat it with current objects.
+        Return the result of a decision; if it fails with cached objects, repeat it once with current ones.
 
         `require` is called before each read of an object and may raise StatusError 403.
         """
@@ -77,11 +77,11 @@ class AdmissionContext:
         return self._revisions.get(reference) or self.cluster.find(reference)
 
     def is_known_absent(self, reference: Reference) -> bool:
-        """Return True if informers have synced and found no KubeVirt configuration."""
+        """Return True if an object that is not cached cannot exist: the configuration, once its informer has synced."""
         return reference == CONFIGURATION and self._informers.add(KubeVirt).synced.is_set()
 
     async def fetch(self, reference: Reference) -> Model | None:
-        """Request an object from the API server."""
+        """Return an object as the API server has it now, or None if it does not exist."""
         struct = struct_of(reference)
         try:
             found = await self._client.get(struct, reference.name, reference.namespace)
@@ -113,7 +113,7 @@ class AdmissionContext:
 
 
 class _Reads:
-    """What one decision has read: from caches unless `is_fresh`, and with requests, each only once."""
+    """Reads the objects for one decision, each only once: from caches unless `is_fresh`, else from the API server."""
 
     def __init__(self, context: AdmissionContext, require: Require | None, *, is_fresh: bool = False) -> None:
         self._context = context
@@ -124,7 +124,7 @@ class _Reads:
         self.used_cache = False
 
     async def answer(self, query: Query) -> Any:
-        """Return the object, None if it does not exist, or the number of VMs."""
+        """Return the object that the query names, or None if it does not exist; for a VMCount, the number of VMs."""
         if query not in self._results:
             self._results[query] = await self._read(query)
         return self._results[query]
@@ -170,14 +170,14 @@ class CachedState(ClusterState):
         return self._informers.find(struct, reference.name, reference.namespace) if struct in CACHED else None
 
     def list_names(self, group: str, kind: str, namespace: str) -> Collection[str]:
-        """Return the names of all cached objects of a kind."""
+        """Return the names of all cached objects of a kind in a namespace."""
         struct = struct_of(Reference(group, kind, namespace, ""))
         if struct not in CACHED:
             return []
         return [place.name for place in self._informers.add(struct).cache.list_keys(namespace)]
 
     def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
-        """Return why a guest may not use this file of its node as a disk; depends on the feature gate."""
+        """Return why a guest may not use this file of its node as a disk; empty if the feature gate allows it."""
         return explain_host_disks(configuration)(path)
 
     def make_uid(self) -> str:

@@ -34,7 +34,7 @@ DRAIN_SECONDS: Final = 10.0
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """Address and ports of the health and metrics endpoints; an empty host means all addresses."""
+    """The address and ports of the health and metrics endpoints; an empty host means all addresses."""
 
     host: str = ""
     health: int = HEALTH_PORT

@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class ConsoleProxy:
-    """Answers requests of the page: the console's own, and those for the API server of a cluster."""
+    """Answers the page's requests to the console, and forwards those to the API server of a cluster."""
 
     def __init__(self, access: Access) -> None:
         self._transport = HttpTransport(
@@ -74,7 +74,7 @@ class ConsoleProxy:
         self._get_authorization(request)
 
     async def identify(self, credential: Credential) -> Identity:
-        """Return the user of a token, as the API server sees it; raise StatusError 401 if it is not valid."""
+        """Return the user that the API server identifies by a token; raise StatusError 401 if the token is invalid."""
         if credential.authorization is None:
             raise unauthorized()
         question = SelfSubjectReview(

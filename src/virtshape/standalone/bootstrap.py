@@ -51,7 +51,7 @@ async def install_defaults(store: Store, *, with_catalog: bool) -> None:
     trees.append(_configuration(moment))
     trees += [build_deployment(name, IMAGE) for name in COMPONENTS]
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
-    if not store.list(STORAGE_CLASSES).records:  # a user who deleted some of them made a choice
+    if not store.list(STORAGE_CLASSES).records:  # if any exist, an administrator may have deleted the others
         trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]
     if with_catalog and is_catalog_enabled(_find_configuration(store)):
         trees += [to_tree(item) for item in catalog.load()]

@@ -59,7 +59,7 @@ class ComponentStatus:
         self._has_controllers = False
 
     def note_controllers(self) -> None:
-        """Note that the controllers run; their later failures are those of their tasks."""
+        """Note that the controllers run; later failures are reported by the checks of their tasks."""
         self._has_controllers = True
         self._changed.set()
 
@@ -116,7 +116,7 @@ def make_status(deployment: Deployment, failure: str, stamp: str) -> DeploymentS
 
 
 def _stamp(condition: DeploymentCondition, old: DeploymentStatus, stamp: str) -> DeploymentCondition:
-    """Return the condition with its times; they change only with its status."""
+    """Return the condition with its times, which change only when its status does."""
     before = next((one for one in old.conditions or () if one.type == condition.type), None)
     since = before.last_transition_time if before is not None and before.status == condition.status else stamp
     return replace(condition, last_transition_time=since, last_update_time=since)

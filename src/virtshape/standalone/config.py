@@ -25,14 +25,14 @@ class Registries(Model):
     enabled: bool = True
     """Whether images may be pulled from registries."""
     plain: list[str] | None = None
-    """Registries, as `host:port`, to access without TLS; those on this machine always may be."""
+    """Registries, as `host:port`, that may be accessed without TLS; those on this machine always may."""
 
 
 class HostDisks(Model):
     """Disk images of the machine that instances may use by path."""
 
     roots: list[str] | None = None
-    """Allowed directories of such images; none by default."""
+    """Directories in which such images are allowed; none by default."""
 
 
 class Imports(Model):
@@ -54,14 +54,14 @@ class StorageLimits(Model):
     """Maximum size of a disk, download or container image whose size is not specified; 100Gi by default."""
     image_cache_size: Quantity | None = None
     """Size of the cache of container images above which unused ones are removed; 20Gi by default,
-    or a quarter of a smaller file system."""
+    or a quarter of the file system if that is less."""
 
 
 class Guests(Model):
     """Isolation of guests from the machine and from each other."""
 
     network: str | None = None
-    """`isolated`, the default, or `open`: guests can also access the machine's loopback address as 10.0.2.2."""
+    """`isolated` (default), or `open`, with which guests can also access the machine's loopback address as 10.0.2.2."""
     users: str | None = None
     """Range of user ids for guests if root runs the server, as in `60578-61106`; each guest gets its own."""
 

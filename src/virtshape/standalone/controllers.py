@@ -48,7 +48,7 @@ async def run_controllers(
     """
     Run all controllers while the block runs; `wrap` may replace their client.
 
-    With a catalog, its objects are created and removed as the configuration asks.
+    With `with_catalog`, the objects of the catalog are created and removed as the configuration says.
     Volumes are stored in the directory; without one, and for simulated guests, there is no storage.
     """
     client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))

@@ -44,7 +44,7 @@ IMAGE_LABEL: Final = "virtshape.io/image"
 POLL_SECONDS: Final = 0.2
 Stage = Literal["copying", "importing"]
 ReportProgress = Callable[[Stage, float], None]
-"""Called with the progress of adding an image, in percent."""
+"""Called with the stage of adding an image and its progress in percent."""
 
 
 class Default(Struct, frozen=True):
@@ -222,7 +222,7 @@ def _read_defaults(metadata: ObjectMeta) -> dict[str, str]:
 
 
 async def remove_image(client: Client, name: str, namespace: str) -> None:
-    """Delete an image."""
+    """Delete an image; raise ImageError if the DataSource was not added as an image."""
     source = await client.get(DataSource, name, namespace)
     if IMAGE_LABEL not in (metadata_of(source).labels or {}):
         raise ImageError(f"DataSource {namespace}/{name} is not an image: it was not added with `virtshape image add`")

@@ -21,7 +21,7 @@ SYSTEM: Final = User("system:virtshape", (MASTERS, AUTHENTICATED))
 
 
 class InProcessTransport:
-    """Sends requests of one user to a server."""
+    """Sends requests to a server in this process, as one user."""
 
     def __init__(self, server: Server, user: User = SYSTEM) -> None:
         self._server = server
@@ -39,7 +39,7 @@ class InProcessTransport:
 
     @asynccontextmanager
     async def stream(self, call: Call, *, idle_timeout: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the lines of a streaming response; `idle_timeout` is not needed because nothing can interrupt it."""
+        """Yield the lines of a streaming response; `idle_timeout` is ignored, because no connection can break."""
         del idle_timeout
         answer = await self._ask(call)
         if isinstance(answer, Response):
@@ -58,7 +58,7 @@ class InProcessTransport:
 
 
 def connect(server: Server, user: User = SYSTEM, *, manager: str = "") -> RestClient:
-    """Return a client of a server in the same process."""
+    """Return a client for a server in the same process."""
     return RestClient(InProcessTransport(server, user), manager=manager)
 
 

@@ -26,7 +26,7 @@ _read = msgspec.json.Decoder(_Stored).decode
 
 
 def check_database(path: Path) -> list[str]:
-    """Return descriptions of all problems in a database; of many invalid objects only the first."""
+    """Return descriptions of the problems in a database; if many objects are invalid, only of the first ones."""
     if faults := check_file(path):
         return faults
     invalid = list(_list_invalid(path))

@@ -22,7 +22,7 @@ MANAGER: Final = "virtshape"
 
 @asynccontextmanager
 async def open_client(directory: Path) -> AsyncIterator[Client]:
-    """Yield a client of the system in a data directory."""
+    """Yield a client for the system in a data directory."""
     access = read_access(directory)
     if find_holder(directory) is not None:
         client = RestClient(HttpTransport(access), manager=MANAGER)

@@ -96,25 +96,25 @@ class SimulatedGuestStreams:
             self._launcher.pause(vmi, paused=action == "pause")
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
-        """Refuse."""
+        """Raise StatusError: a simulated guest has no console."""
         refuse_simulated(vmi)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
-        """Refuse."""
+        """Raise StatusError: a simulated guest has no display."""
         refuse_simulated(vmi)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
-        """Refuse."""
+        """Raise StatusError: a simulated guest has no ports."""
         del port, protocol
         refuse_simulated(vmi)
 
     async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
-        """Refuse."""
+        """Raise StatusError: a simulated guest has no guest agent."""
         del query
         refuse_simulated(vmi)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
-        """Refuse."""
+        """Raise StatusError: a simulated guest has no console log."""
         refuse_simulated(vmi)
 
 

@@ -272,7 +272,7 @@ async def _identify(authenticator: Authenticator, credential: Credential) -> Ide
 
 
 def _build_definitions(store: Store) -> FixedSource:
-    """Return the CRDs of our kinds, with the age of the store."""
+    """Return the CRDs of our kinds, with the creation time of the store."""
     oldest = store.get(Key("namespaces", "", "default"))
     created = metadata_of(read_tree(oldest.value))["creationTimestamp"] if oldest is not None else now()
 

@@ -28,7 +28,7 @@ _RESTARTS: Final = re.compile(r'^virtshape_task_restarts_total\{task="([^"]+)"\}
 
 
 class CheckResult(Struct, rename="camel"):
-    """A health check of the server, and the number of restarts of its background tasks."""
+    """A health check of the server; `restarts` counts those of the background task of the same name."""
 
     name: str
     passed: bool
@@ -92,7 +92,7 @@ async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
 
 
 def read_checks(health: str, metrics: str) -> list[CheckResult]:
-    """Parse the verbose response of a health endpoint, and restarts from metrics."""
+    """Return the checks in the verbose response of a health endpoint, with their restart counts from the metrics."""
     restarts = {name: int(count) for name, count in _RESTARTS.findall(metrics)}
     return [
         CheckResult(name, sign == "+", restarts.get(name, 0), failure) for sign, name, failure in _CHECK.findall(health)

@@ -16,7 +16,7 @@ _ALLOW_AGENT = "runcmd:\n  - [ setsebool, -P, 'virt_qemu_ga_manage_ssh', 'on' ]"
 
 @dataclass(frozen=True)
 class CloudInit:
-    """The cloud-init flags; None for a flag that was not given."""
+    """The cloud-init flags; None or empty for a flag that was not given."""
 
     kind: str | None = None
     user: str | None = None
@@ -28,7 +28,7 @@ class CloudInit:
 
 
 def build_cloud_init(wanted: CloudInit) -> Volume | None:
-    """Return the cloud-init volume, or None if there is no data."""
+    """Return the cloud-init volume; None if it is disabled, or if neither a kind nor data was given."""
     if wanted.kind == "none":
         return None
     user_data = None if wanted.user_data else render_user_data(wanted)
@@ -72,7 +72,7 @@ def read_keys(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_password(path: str) -> str:
-    """Read a password file, without the trailing newline."""
+    """Return the content of a password file, without white space at its start and end."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -82,7 +82,7 @@ def read_password(path: str) -> str:
 
 
 def _write_scalar(text: str) -> str:
-    """Quote the text if YAML would read it as anything else."""
+    """Return the text as a YAML scalar, quoted if YAML would read it as anything but this text."""
     import yaml  # imported here because it slows down start-up
 
     try:

@@ -68,7 +68,7 @@ class VMFlags:
 
     @property
     def given(self) -> set[str]:
-        """The flags that were given, even with an empty value."""
+        """The flags that have a value: those that were given, even if empty, and those with a default."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {_spell(name) for name, value in values.items() if value is not None and value != ()}
 

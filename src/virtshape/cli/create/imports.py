@@ -13,7 +13,7 @@ from virtshape.cli.create.sources import TYPES
 from virtshape.cli.create.volumes import Volumes
 from virtshape.cli.errors import suggest
 
-# The order is the boot order: volumes of a later flag boot before those of an earlier one.
+# In reverse boot order: volumes of a later flag boot before those of an earlier one.
 OLDER_FLAGS = {"--volume-datasource": "ds", "--volume-clone-pvc": "pvc", "--volume-blank": "blank"}
 
 

@@ -33,7 +33,7 @@ class Matcher(NamedTuple):
 
 
 def read_matcher(text: str, kinds: tuple[str, str]) -> Matcher:
-    """Parse `name` or `kind/name`; without a kind it is cluster-wide."""
+    """Parse `name` or `kind/name`; a name without a kind is that of a cluster-wide object."""
     kind, name = split_name(text)
     if kind and kind.lower() not in kinds:
         raise ParameterError(f'invalid kind "{kind}": must be {kinds[0]} or {kinds[1]}')
@@ -41,7 +41,7 @@ def read_matcher(text: str, kinds: tuple[str, str]) -> Matcher:
 
 
 def infer_matcher(flags: MatcherFlags, volumes: Volumes) -> Matcher | None:
-    """Infer from the given or the first boot volume; None if not requested and not possible."""
+    """Return a matcher that infers from the given or the first boot volume; None if unwanted or impossible."""
     if flags.name is not None or flags.infer is False:
         return None
     if flags.is_explicit_inference:

@@ -1,4 +1,4 @@
-"""Parse flag values of the form `key:value,key:value` into dataclasses, with all problems at once."""
+"""Parse flag values of the form `key:value,key:value` into dataclasses, and report all problems at once."""
 
 import re
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Label(str):
 
 
 def required() -> Any:
-    """Mark a parameter that must be given and not empty."""
+    """Return the dataclass field of a parameter that must be given and must not be empty."""
     return field(default=None, metadata={"required": True})
 
 
@@ -69,7 +69,7 @@ def parse_parameters(text: str, kind: type[P]) -> P:
 
 
 def find_parameter(text: str, key: str) -> str | None:
-    """Return the value of one key, or None."""
+    """Return the value of one key, or None if it is absent."""
     return _split(text).get(key)
 
 

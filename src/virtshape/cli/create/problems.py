@@ -20,14 +20,14 @@ class Problems:
 
     @contextmanager
     def collect(self, flag: str) -> Iterator[None]:
-        """Collect ParameterErrors of the block, with the flag's name."""
+        """Collect the problems of a ParameterError that the block raises, with the flag's name."""
         try:
             yield
         except ParameterError as error:
             self.lines += [f"{flag}: {problem}" for problem in error.problems]
 
     def check_exclusive(self, given: Collection[str], group: Collection[str]) -> None:
-        """Report that more than one flag of a group is given."""
+        """Add a problem if more than one flag of a group is given."""
         clashing = [flag for flag in group if flag in given]
         if len(clashing) > 1:
             self.lines.append(f"{' and '.join(clashing)} are mutually exclusive")

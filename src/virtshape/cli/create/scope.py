@@ -12,7 +12,7 @@ from virtshape.cli.connection import global_namespace
 from virtshape.cli.errors import warn
 
 F = TypeVar("F", bound=Callable[..., Any])
-# No vowels and no similar characters, so that no name is a word.
+# No vowels, so that no name is a word, and no characters that look alike.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 

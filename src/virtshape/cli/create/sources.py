@@ -39,7 +39,7 @@ class Import(ABC):
 class SizedImport(Import):
     """An import that requires a size, because its source has none."""
 
-    size: Quantity = required()  # noqa: RUF009 - makes a field, no value
+    size: Quantity = required()  # noqa: RUF009 - returns a field, not a value
 
 
 @dataclass(frozen=True, kw_only=True)

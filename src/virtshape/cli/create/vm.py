@@ -1,7 +1,7 @@
 """
 `virtctl create vm`: print a VirtualMachine built from flags.
 
-Without a size or an instance type the size is inferred from the first boot volume, if possible.
+Without a size or an instance type, the instance type is inferred from the first boot volume, if possible.
 """
 
 import base64
@@ -129,7 +129,7 @@ def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
 def check_exclusive(flags: VMFlags, problems: Problems) -> None:
     """Report mutually exclusive flags."""
     sizes = ["--instancetype", "--infer-instancetype", "--infer-instancetype-from"]
-    if flags.vcpus is None:  # with --vcpus it is a complete size for an instance type without one
+    if flags.vcpus is None:  # with --vcpus, --memory completes the size for an instance type without one
         sizes.insert(0, "--memory")
     problems.check_exclusive(flags.given, sizes)
     problems.check_exclusive(flags.given, ["--preference", "--infer-preference", "--infer-preference-from"])
@@ -186,7 +186,7 @@ def choose_memory(flags: VMFlags, problems: Problems) -> Memory | None:
 
 
 def collect_cloud_init(flags: VMFlags, problems: Problems) -> CloudInit:
-    """Return the cloud-init flags."""
+    """Return the cloud-init settings that the flags give."""
     keys: tuple[str, ...] = ()
     with problems.collect("--ssh-key"):
         keys = read_keys(flags.ssh_key)

@@ -61,7 +61,7 @@ class Volumes:
             self.disks.append(Disk(name=volume.name, boot_order=bootorder))
 
     def choose_source(self, wanted: str | None) -> str:
-        """Return the volume to infer from: the given one, or the first boot volume."""
+        """Return the name of the volume to infer from: the given one, or the first boot volume."""
         name = wanted or self._first_to_boot()
         volume = next((volume for volume in self.volumes if volume.name == name), None)
         if volume is None:

@@ -84,7 +84,7 @@ def command(
 
 
 def read_password(password: str | None, file: str | None) -> str:
-    """Return the password of the flags, without the newline at the end of a file."""
+    """Return the password that the flags give, without newlines at the end of a file."""
     if (password is None) == (file is None):
         raise click.UsageError("exactly one of --password and --password-file is required", click.get_current_context())
     if file is None:

@@ -168,7 +168,7 @@ def remove(
 
 
 def read_keys(file: str | None, value: str | None) -> list[str]:
-    """Return the public keys of the flags, one per line."""
+    """Return the public keys in the file or the value, which has one key per line."""
     if (file is None) == (value is None):
         raise click.UsageError("exactly one of --file and --value is required", click.get_current_context())
     text = value if value is not None else Path(str(file)).expanduser().read_text(errors="replace")
@@ -183,12 +183,12 @@ def read_keys(file: str | None, value: str | None) -> list[str]:
 
 
 def is_same_key(line: str, key: str) -> bool:
-    """Return True if the line of a Secret is this key; the comment after type and key does not matter."""
+    """Return True if the line of a Secret is this key; the comment after type and key is ignored."""
     return line.split()[:2] == key.split()[:2] or line.strip() == key
 
 
 def name_key() -> str:
-    """Return a name for a new key of a Secret."""
+    """Return a new name for an entry with SSH keys in a Secret's data."""
     return f"ssh-key-{secrets.token_hex(3)}"
 
 
@@ -198,7 +198,7 @@ def read_values(secret: "Secret") -> dict[str, str]:
 
 
 def contains_key(secret: "Secret", key: str) -> bool:
-    """Return True if the Secret has this key."""
+    """Return True if the Secret contains this SSH key."""
     return any(is_same_key(line, key) for text in read_values(secret).values() for line in text.splitlines())
 
 
@@ -216,7 +216,7 @@ def without_keys(values: Mapping[str, str], keys: Sequence[str]) -> dict[str, st
 async def assign_new_secret(
     session: Session, vm: "VirtualMachine", user: str, keys: Sequence[str], *, force: bool
 ) -> str:
-    """Create a Secret that belongs to the VM, and refer to it in the VM."""
+    """Create a Secret that belongs to the VM, refer to it in the VM, and return the message to print."""
     from msgspec.structs import replace
 
     from virtshape.api.core.config import Secret
@@ -227,7 +227,9 @@ async def assign_new_secret(
     name = vm.metadata.name or ""
     if not force:
         await require_stopped(session, name)
-    owner = replace(make_owner_reference(vm), block_owner_deletion=None)  # needs no right to the VM's finalizers
+    owner = replace(
+        make_owner_reference(vm), block_owner_deletion=None
+    )  # True requires permission to update the VM's finalizers
     metadata = ObjectMeta(generate_name=f"{name}-ssh-key-", namespace=session.namespace, owner_references=[owner])
     data = {name_key(): "\n".join(keys)}
     stored = await session.client.create(Secret(api_version="v1", kind="Secret", metadata=metadata, string_data=data))
@@ -241,7 +243,7 @@ async def assign_new_secret(
 
 
 async def require_stopped(session: Session, name: str) -> None:
-    """Raise if the VM has an instance, which would not get a new Secret."""
+    """Raise CommandError if the VM has an instance, which would not get the keys of a new Secret."""
     from virtshape.api.kubevirt.instance import VirtualMachineInstance
     from virtshape.api.status import StatusError
 
@@ -272,7 +274,7 @@ async def refer_to_secret(session: Session, vm: "VirtualMachine", secret: str, u
 async def remove_from_secret(
     session: Session, vm: "VirtualMachine", name: str, keys: Sequence[str], *, force: bool
 ) -> str:
-    """Remove keys from a Secret; if it changes meanwhile, try again."""
+    """Remove keys from a Secret, again if it changes meanwhile; return the message to print."""
     from virtshape.api.status import StatusError
 
     for attempt in range(1, MAX_TRIES + 1):

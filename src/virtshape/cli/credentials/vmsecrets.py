@@ -79,7 +79,7 @@ async def get_secret(session: Session, name: str) -> "Secret":
 
 
 def require_ownership(secret: "Secret", vm: "VirtualMachine") -> None:
-    """Raise if the Secret does not belong to the VM: other VMs may use it too."""
+    """Raise CommandError if the Secret does not belong to the VM: other VMs may use it too."""
     own = ("VirtualMachine", vm.metadata.name, vm.metadata.uid)
     if not any((owner.kind, owner.name, owner.uid) == own for owner in secret.metadata.owner_references or ()):
         message = f"secret {secret.metadata.name} does not have an owner reference pointing to VM {vm.metadata.name}"
@@ -87,7 +87,7 @@ def require_ownership(secret: "Secret", vm: "VirtualMachine") -> None:
 
 
 async def change_secret(session: Session, secret: "Secret", values: Mapping[str, str | None]) -> None:
-    """Set values of the Secret, or remove those that are None; StatusError 409 if it has changed meanwhile."""
+    """Set values of the Secret and remove those that are None; raise StatusError 409 if it has changed meanwhile."""
     from base64 import b64encode
 
     from virtshape.api.core.config import Secret

@@ -30,7 +30,7 @@ async def attach(session: Session, name: str, minutes: int) -> None:
     socket = await wait_for_console(session, name, minutes)
     try:
         with raw_terminal(), cancel_on_signals():
-            # Printed only when keys reach the guest, because the user starts to type.
+            # Printed only now that keys reach the guest, because the user starts to type when it appears.
             message = f"Successfully connected to {name} console. Press Ctrl+] or Ctrl+5 to exit console."
             click.echo(message + ("\r" if sys.stdin.isatty() else ""), err=True)
             await relay(Stdio(has_escape=True), socket, linger=LINGER_SECONDS)

@@ -40,7 +40,7 @@ class Forwarder:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> WebSocket:
-        """Open a stream; StatusError or UnreachableError if it fails."""
+        """Open a stream; raise StatusError or UnreachableError if that fails."""
         session, guest, port = self._session, self._guest, self._port
         resource = cast("Resource", guest.resource)
         return await open_port(session.transport, session.namespace, resource, guest.name, port.remote, port.protocol)
@@ -86,7 +86,7 @@ class DatagramForwarder(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Store the transport."""
-        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # it is one
+        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # of a UDP endpoint
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Forward a datagram; drop it if the queue is full, as UDP allows."""
@@ -178,7 +178,7 @@ async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, addre
 
 
 async def _require_guest(session: Session, guest: GuestRef) -> None:
-    """Raise if the guest does not exist; ignore missing read permission."""
+    """Raise CommandError if the guest does not exist; ignore other errors, such as a missing read permission."""
     kind = VirtualMachine if guest.kind == "vm" else VirtualMachineInstance
     try:
         await session.client.get(kind, guest.name, session.namespace)

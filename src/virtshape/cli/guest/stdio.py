@@ -68,7 +68,7 @@ class _Worker:
 
 
 class Stdio:
-    """The stream of this process; with `has_escape`, the escape key closes it."""
+    """Standard input and output as one stream; with `has_escape`, the escape key closes it."""
 
     def __init__(self, *, has_escape: bool = False) -> None:
         self._has_escape = has_escape
@@ -77,7 +77,7 @@ class Stdio:
         self._writer = _Worker("stdout")
 
     async def read(self) -> bytes:
-        """Return the next input; empty at the end."""
+        """Return the next input, or no bytes at the end; raise EscapeTyped after the escape key."""
         if self._is_escaped:
             raise EscapeTyped
         try:

@@ -1,7 +1,7 @@
 """
-Serve the VNC screen of a guest on a local port, for a viewer started by us or by the user.
+Serve the VNC screen of a guest on a local port, for a viewer that the command or the user starts.
 
-Serves one viewer once: the command ends when the viewer or the guest disconnects. Finds installed viewers.
+Serves one viewer: the command ends when the viewer or the guest disconnects. Finds installed viewers.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class Viewer(NamedTuple):
 
 
 def choose_viewer(viewer_type: str, path: str) -> Viewer:
-    """Return the viewer to start; CommandError if none is installed."""
+    """Return the viewer to start; raise CommandError if none is installed."""
     if path:
         if shutil.which(path) is None:
             raise CommandError(f"{path} is not an executable program", next_step="Check --vnc-path.")
@@ -207,7 +207,7 @@ async def _wait(screen: Screen, stopped: asyncio.Event, others: Sequence["asynci
 
 
 def find_viewer(wanted: str = "", *, platform: str = sys.platform) -> Viewer | None:
-    """Return a viewer of this type, or the first installed one."""
+    """Return the installed viewer of this type, or the first installed one of any type; None if there is none."""
     types = [wanted] if wanted else ["tiger", "chicken", "real", "remote-viewer"]
     if not wanted and platform != "darwin":
         types = ["remote-viewer", "tiger"]

@@ -146,7 +146,7 @@ def change_volume(target: Target, text: str, action: str, build: Any, *, dry_run
 
 
 async def require_source(session: Session, name: str) -> Mapping[str, Any]:
-    """Return the DataVolume of this name as a volume source, or else the claim; raise CommandError without either."""
+    """Return a volume source: the DataVolume of this name, or else the claim; raise CommandError if neither exists."""
     from virtshape.api.cdi import DataVolume
     from virtshape.api.core.claim import PersistentVolumeClaim
     from virtshape.api.status import StatusError

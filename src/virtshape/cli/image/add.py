@@ -90,7 +90,7 @@ def command(
 
 
 def get_file(origin: str) -> Path:
-    """Return the path of the file; CommandError if it is not a file."""
+    """Return the absolute path of the file; raise CommandError if it is not a file."""
     path = Path(origin)
     if not path.is_file():
         hint = "is not a file" if path.exists() else "does not exist"
@@ -99,7 +99,7 @@ def get_file(origin: str) -> Path:
 
 
 def read_defaults(*given: "tuple[InferredRole, str | None, str | None]") -> "dict[InferredRole, Default]":
-    """Return the defaults of the image; raise for a kind without a name."""
+    """Return the defaults of the image; raise ArgumentError for a kind without a name."""
     from virtshape.standalone.images import Default
 
     for role, name, kind in given:

@@ -35,7 +35,7 @@ def parse_flags(
     default_preference_kind: str | None,
     **plain: Any,
 ) -> "UploadRequest":
-    """Return the upload request; ArgumentError for invalid flags."""
+    """Return the upload request; raise ArgumentError for invalid flags."""
     from virtshape.cli.upload.objects import UploadRequest
 
     kind, name = read_target(kind, name, pvc_name)
@@ -105,7 +105,7 @@ def read_target(kind: str | None, name: str | None, pvc_name: str | None) -> tup
 
 
 def merge_deprecated(flag: str, instead: str, older: Any, newer: Any) -> Any:
-    """Return the value of a flag or its deprecated form."""
+    """Return the value of a flag or of its deprecated form; raise ArgumentError if they differ."""
     if older is None:
         return newer
     if newer is not None and newer != older:

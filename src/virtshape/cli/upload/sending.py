@@ -1,8 +1,8 @@
 """
 Send a file to the upload proxy: find its URL, request a token, retry if the connection breaks.
 
-If the proxy has the API server's address, the CA of the kubeconfig verifies it. Otherwise the CAs of the system and the
-CA in CDI's configuration do.
+If the proxy has the API server's address, its certificate is verified with the CA in the kubeconfig, otherwise with
+the CAs of the system and the CA in CDI's configuration.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """
 Target of an upload: an existing PVC or DataVolume, or a new one.
 
-If the upload fails, a new one is deleted.
+If the upload fails, a new target is deleted.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ async def delete_target(session: Session, created: Target, say: Say) -> None:
 
 
 async def find(session: Session, kind: type[T], name: str, namespace: str | None = None) -> T | None:
-    """Return the object of this name, or None."""
+    """Return the object of this name, or None if it does not exist."""
     try:
         return await session.client.get(kind, name, session.namespace if namespace is None else namespace)
     except StatusError as error:

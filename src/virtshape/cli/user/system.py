@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def run_with_client(directory: Path, work: Callable[["Client"], Awaitable[T]]) -> T:
-    """Run work with a client for the server of a data directory."""
+    """Run `work` with a client for the server of a data directory, and return its result."""
     # Imported here to keep `--help` fast.
     from virtshape.apiserver.auth.pki import PkiError
     from virtshape.apiserver.auth.userregistry import UserRegistryError

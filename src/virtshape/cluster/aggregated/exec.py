@@ -1,4 +1,4 @@
-"""Client of Kubernetes' exec endpoint: runs commands in containers with their input and output as streams."""
+"""Client for Kubernetes' exec endpoint: runs commands in containers, with their input and output as streams."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ STDERR: Final = 2
 ERROR: Final = 3
 MAX_STDERR_BYTES: Final = 512
 MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
-"""Limit of a command's output: a guest that breaks out of QEMU controls its pod."""
+"""Limit of a command's output, because a guest that breaks out of QEMU controls its pod."""
 
 
 class Command:

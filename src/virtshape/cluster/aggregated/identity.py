@@ -1,7 +1,7 @@
 """
 The user of a request that the cluster's API server forwards: it authenticates the user and sends the name in headers.
 
-The headers count only if the connection's certificate is from the front proxy's authority.
+The headers are trusted only if the front proxy's authority issued the connection's client certificate.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ async def get_front_proxy(client: Client) -> FrontProxy:
 
 
 def read_front_proxy(configuration: ConfigMap) -> FrontProxy:
-    """Read the settings from the ConfigMap that every cluster has."""
+    """Return the settings in the ConfigMap that every cluster has."""
     data = configuration.data or {}
     return FrontProxy(
         authority=data.get(f"{_KEY}client-ca-file", "").encode(),

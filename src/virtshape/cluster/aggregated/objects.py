@@ -45,5 +45,5 @@ class ClusterObjects:
         await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
 
     async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
-        """Run a search on the cluster's objects."""
+        """Return the result of a search in the cluster's objects, which `reads` must permit."""
         return await self._context.run(start, reads.require)

@@ -1,7 +1,7 @@
 """
 Streams to guests in pods: each runs a command in the guest's container through the API server's exec endpoint.
 
-Pods need no open port for it. An annotation on the pod records whether its guest is paused, for the controllers.
+Pods need no open port for this. An annotation on the pod records whether its guest is paused, for the controllers.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ class PodGuestStreams:
         self._client = client
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Send the action to the guest's launcher."""
+        """Send the action to the guest's launcher; record in the pod's annotation whether the guest is paused."""
         await self._ask(vmi, ACTIONS[action])
         if action in _PAUSES:
             patch = {"metadata": {"annotations": {PAUSED_ANNOTATION: _PAUSES[action]}}}
@@ -54,7 +54,7 @@ class PodGuestStreams:
         return await self._start(vmi, "port", str(port))
 
     async def query_agent(self, vmi: VirtualMachineInstance, query: AgentQuery) -> bytes:
-        """Return the guest agent's response; the launcher knows whether the agent is connected."""
+        """Return the guest agent's response; raise StatusError if the launcher reports that no agent is connected."""
         answer = await self._ask_launcher(vmi, AGENT_REQUESTS[query])
         if answer.error and answer.report is not None and not answer.report.agent:
             raise refuse_agent(vmi)

@@ -65,7 +65,7 @@ def build_manifests(options: Options) -> list[JsonObject]:
 
 
 def build_namespaces(options: Options) -> list[JsonObject]:
-    """Return the installation's namespace, with the restricted pod security standard, and the configuration's."""
+    """Return the namespaces of the installation, with the restricted security standard, and of the configuration."""
     modes = ("enforce", "audit", "warn")
     strict = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in modes}
     own = begin("v1", "Namespace", options.namespace, labels=strict)
@@ -75,7 +75,7 @@ def build_namespaces(options: Options) -> list[JsonObject]:
 
 
 def build_tools(options: Options) -> list[JsonObject]:
-    """Return the service account, its role and its binding."""
+    """Return the service account of the tools, its role and its binding."""
     return [
         begin("v1", "ServiceAccount", TOOLS, options.namespace),
         {**begin(RBAC_VERSION, "ClusterRole", TOOLS), "rules": list_read_rules()},

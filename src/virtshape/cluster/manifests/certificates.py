@@ -1,8 +1,8 @@
 """
 Serving certificates of the components: issued by cert-manager, or by each component itself.
 
-A component that issues its own keeps it in a Secret that the manifests create empty, so it needs no permission to
-create Secrets. Manifests contain no keys.
+A component that issues its own certificate keeps it in a Secret that the manifests create empty, so it needs no
+permission to create Secrets. Manifests contain no keys.
 """
 
 from typing import Final

@@ -39,7 +39,7 @@ def build_services(options: Options) -> list[JsonObject]:
 
 
 def build_api_services(options: Options) -> list[JsonObject]:
-    """Return the APIServices that route VM subresources such as `start` and `console` to us."""
+    """Return the APIServices that route VM subresources such as `start` and `console` to the aggregated API."""
     service = {"namespace": options.namespace, "name": name_component("apiserver"), "port": 443}
     built = []
     for number, version in enumerate(ACTION_VERSIONS):
@@ -57,7 +57,7 @@ def build_api_services(options: Options) -> list[JsonObject]:
 
 
 def build_network_policies(options: Options) -> list[JsonObject]:
-    """Return the NetworkPolicy of each component; traffic that they do not allow is denied."""
+    """Return the NetworkPolicy of each component, which denies all traffic that it does not allow."""
     return [_build_policy(component, options.namespace) for component in COMPONENTS]
 
 
@@ -81,7 +81,7 @@ def _build_policy(component: Component, namespace: str) -> JsonObject:
         {"ports": _list_ports(*from_anywhere)},
         {"from": [{"namespaceSelector": {}}], "ports": _list_ports(METRICS_PORT)},
     ]
-    # Pod selectors do not match the API server either nor, on some clusters, DNS.
+    # Pod selectors do not match the API server and, on some clusters, do not match DNS either.
     egress = [{"ports": [*_list_ports(*_APISERVER_PORTS, _DNS_PORT), {"port": _DNS_PORT, "protocol": "UDP"}]}]
     return {
         **begin("networking.k8s.io/v1", "NetworkPolicy", name_component(component), namespace, component=component),

@@ -15,7 +15,7 @@ DEFAULT_IMAGE: Final = f"virtshape:{RELEASE}"
 
 
 class Options(Struct, frozen=True):
-    """All options; without a launcher image, its name is derived from the image."""
+    """All options; if no launcher image is given, its name is derived from the image."""
 
     namespace: str = DEFAULT_NAMESPACE
     image: str = DEFAULT_IMAGE

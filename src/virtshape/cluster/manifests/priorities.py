@@ -16,7 +16,7 @@ _VERSION: Final = "flowcontrol.apiserver.k8s.io/v1"
 _LEASES: Final = 200
 """Precedence of Kubernetes' own schema for leader election."""
 _REST: Final = 950
-"""Before the schema for all service accounts, which has lower priority."""
+"""Matches before the schema for all service accounts, whose priority level is lower."""
 
 
 def build_priorities(options: Options) -> list[JsonObject]:

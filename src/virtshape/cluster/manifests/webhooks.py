@@ -14,7 +14,7 @@ from virtshape.cluster.manifests.naming import MUTATE_PATH, SYSTEM, VALIDATE_PAT
 from virtshape.cluster.manifests.options import Options
 
 IGNORE_LABEL: Final = "virtshape.io/admission"
-"""Namespaces with the value `ignore` are exempt, for repairs while the webhook does not work."""
+"""Namespaces whose label has the value `ignore` are exempt, for repairs while the webhook does not work."""
 
 TIMEOUT_SECONDS: Final = 10
 WARNING_SECONDS: Final = 2
@@ -47,7 +47,7 @@ _BY_USERS: Final = {
     "name": "not-by-the-cluster",
     "expression": "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')",
 }
-"""The garbage collector and the deletion of namespaces need no warnings."""
+"""The garbage collector and the namespace controller need no warnings."""
 _NOT_DELETING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 

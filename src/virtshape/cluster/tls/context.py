@@ -31,7 +31,7 @@ class ReloadableContext:
 
 
 def build_context(certificate: bytes, key: bytes, client_authority: bytes = b"") -> ssl.SSLContext:
-    """Return a server context with this certificate, which accepts client certificates of an authority if given."""
+    """Return a server context with this certificate; it accepts client certificates from an authority, if given."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:

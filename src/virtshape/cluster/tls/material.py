@@ -1,8 +1,8 @@
 """
 A certificate authority and the serving certificate it issued, as stored in a Secret, and their renewal.
 
-Pure except for new keys. A renewed authority keeps its key, so clients that trust either of its certificates accept
-everything that it signed.
+The functions are pure, except that they create keys. A renewed authority keeps its key, so clients that trust either of
+its certificates accept everything that it signed.
 """
 
 from base64 import b64decode, b64encode
@@ -48,7 +48,7 @@ def format_material(material: Material) -> dict[str, str]:
 
 
 def renew(material: Material | None, hosts: Collection[str], now: datetime) -> Material:
-    """Return the material with expired parts renewed; the same object if nothing is due."""
+    """Return the material, with parts that are missing, invalid or due renewed; the same object if nothing changes."""
     authority, is_new = _renew_authority(material, now)
     if material is not None and not is_new and _is_usable(material, authority, hosts, now):
         return material
@@ -67,7 +67,7 @@ def _renew_authority(material: Material | None, now: datetime) -> tuple[Authorit
         return Authority.create(make_key(), AUTHORITY_NAME, now), True
     if certificate.public_key() != key.public_key():
         return Authority.create(make_key(), AUTHORITY_NAME, now), True
-    # Certificates that it signs now must not outlive it.
+    # Certificates that the authority signs now must not outlive it.
     if certificate.not_valid_after_utc - now > CERTIFICATE_LIFETIME + RENEW_BEFORE:
         return Authority(certificate, key), False
     return Authority.create(key, AUTHORITY_NAME, now), True

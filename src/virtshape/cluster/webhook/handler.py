@@ -33,9 +33,9 @@ from virtshape.controllers.runtime.counters import BOUNDS, Histogram
 MAX_CONVERSION_BYTES: Final = 64 * 1024 * 1024
 """The API server sends all objects of a list in one conversion request."""
 MAX_REVIEW_BYTES: Final = 8 * 1024 * 1024
-"""An AdmissionReview has two objects: one of a request body and one that is stored."""
+"""An AdmissionReview may contain two objects: the one in the request body and the stored one."""
 MAX_REVIEWED_BYTES: Final = MAX_REVIEW_BYTES
-"""Bytes of AdmissionReviews that are handled at a time: while decoded, they take up to 75 times as much."""
+"""Bytes of AdmissionReviews that are handled at a time; decoded, they take up to 75 times as much memory."""
 EXTRA_BOUNDS: Final = (0.00025, 0.0005)
 """Seconds: additional histogram bounds, because most responses take less than the first default bound."""
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def get_limit(path: str) -> int:
 
 
 class Counts:
-    """Numbers and durations of responses."""
+    """Counts responses and records their durations."""
 
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, str], int] = {}
@@ -63,7 +63,7 @@ class Counts:
 
 
 class Room:
-    """A limit of bytes that are in use at a time, granted in the order of requests; one request may exceed it."""
+    """Limits the bytes in use at a time, and grants them in order; a request above the limit is granted alone."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -71,7 +71,7 @@ class Room:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size: int) -> None:
-        """Wait until there is room."""
+        """Wait until there is room for this many bytes, and take it."""
         if not self._is_full(size) and not (self._used and self._waiting):
             self._used += size
             return
@@ -85,7 +85,7 @@ class Room:
             raise
 
     def release(self, size: int) -> None:
-        """Release room, and grant it to those who wait."""
+        """Release room, and grant it to requests that wait."""
         self._used -= size
         while self._waiting and not self._is_full(self._waiting[0][0]):
             size, granted = self._waiting.popleft()
@@ -181,7 +181,7 @@ class Webhook:
             return "failed", deny(review, StatusError(503, "ServiceUnavailable", message))
 
     async def _warn_of_deletion(self, review: AdmissionRequest, old: JsonObject) -> list[str]:
-        """Return the warnings about a deletion, which is never denied."""
+        """Return the warnings about the deletion of a revision, which is never denied."""
         try:
             return await self._context.run(lambda: search_deletion_warnings(old))
         except (StatusError, UnreachableError, ConfigError) as error:

@@ -1,7 +1,8 @@
 """
 Checks whether a machine can run the server and guests, with the command that fixes each problem.
 
-Pure: evaluates facts that were collected before. `virtshape doctor` prints all checks, `virtshape up` failed ones.
+Pure: evaluates facts that were collected before. `virtshape doctor` prints all checks; `virtshape up` only
+those with problems.
 """
 
 import shlex
@@ -32,7 +33,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Status
     message: str
     fix: str = ""
-    """The command that fixes it, or what to change where no command can."""
+    """The command that fixes the problem, or what to change if no command can."""
     packages: tuple[str, ...] = ()
     """Debian packages that the fix installs."""
     builds_binding: bool = False
@@ -40,7 +41,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Diagnosis(Struct, frozen=True):
-    """The failed checks of a machine."""
+    """The problems of a machine, and how to fix them."""
 
     problems: list[Check]
     fixes: list[str]
@@ -98,7 +99,7 @@ def diagnose_machine(facts: Facts, *, guests: bool) -> Diagnosis:
 
 
 def explain_failures(checks: Iterable[Check], facts: Facts) -> str:
-    """Return why guests cannot run and how to fix it; empty if they can."""
+    """Return why guests cannot run and how to fix that; empty if they can."""
     failed = [check for check in checks if check.status == "failure"]
     reasons = "; ".join(check.message for check in failed)
     return (
@@ -107,7 +108,7 @@ def explain_failures(checks: Iterable[Check], facts: Facts) -> str:
 
 
 def list_fixes(checks: Iterable[Check], facts: Facts) -> list[str]:
-    """Return the fixes of failed checks, with all installations and builds in one command."""
+    """Return the fixes for checks that are not ok; one command does all installations and builds."""
     needed = [check for check in checks if check.status != "ok"]
     packages = tuple(dict.fromkeys(name for check in needed for name in check.packages))
     builds = any(check.builds_binding for check in needed)

@@ -46,14 +46,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     """None if the directory does not exist yet."""
     directory_mode: int = 0o700
     directory_writable: bool = True
-    """Whether files can be created in it, or the directory itself if it does not exist yet."""
+    """Whether files can be created in the directory or, if it does not exist yet, the directory itself."""
     free_bytes: int = 100 << 30
     host: str = DEFAULT_HOST
     port: int | None = DEFAULT_PORT
     """None to skip the check."""
     port_error: str = ""
     server_pid: int | None = None
-    """The server that uses the directory, if one runs."""
+    """The process id of the server that uses the directory, if one runs."""
     kubectl: str | None = ""
     """Its version; None if it is not installed, empty if it was not run."""
     missing_packages: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def _try_port(host: str, port: int) -> str:
 
 
 def _try_binding() -> str:
-    """Return why libvirt's binding cannot be loaded; runs a subprocess, because libvirt cannot be unloaded."""
+    """Return why libvirt's binding cannot be loaded; try it in a subprocess, because libvirt cannot be unloaded."""
     ran = subprocess.run(
         [sys.executable, "-c", "import libvirt"], capture_output=True, text=True, check=False, timeout=_SECONDS
     )

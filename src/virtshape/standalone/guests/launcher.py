@@ -82,7 +82,7 @@ class QemuLauncher:
             self._wake(*self._named[uid])
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """Start the guest unless it runs or has ended, and resize it to the size of its instance."""
+        """Start the guest unless it runs or has ended, apply its instance's size and volumes, and return its status."""
         metadata = vmi.metadata
         uid = metadata.uid or ""
         self._named[uid] = metadata.namespace or "", metadata.name or ""

@@ -39,7 +39,7 @@ class PersistentStates:
         return str(place)
 
     def _find_owner(self, vmi: VirtualMachineInstance) -> str | None:
-        """Return the uid of the instance's VM; verified, because users can set owner references."""
+        """Return the uid of the instance's VM, which is verified because users can set owner references."""
         owner = find_controller(vmi.metadata)
         if owner is None or owner.kind != "VirtualMachine":
             return None

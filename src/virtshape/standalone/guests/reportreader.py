@@ -25,7 +25,7 @@ def read_report(
     """
     Return the state of an instance's guest.
 
-    `resize_error` says why it could not be resized, `problems` why volumes are not attached or detached.
+    `resize_error` says why it could not be resized; `problems` says why volumes are not attached or detached.
     """
     cpu, memory = vmi.spec.domain.cpu, vmi.spec.domain.memory
     fits = report.state in ("running", "paused") and not resize_error
@@ -51,7 +51,7 @@ def read_report(
 
 
 def _read_state(report: Report) -> GuestState:
-    """Return the state; a guest that this machine cannot run was refused, not failed."""
+    """Return the state; a guest that this machine cannot run is `refused`, not `failed`."""
     return "refused" if report.state == "failed" and report.reason == "NotPossibleHere" else report.state
 
 

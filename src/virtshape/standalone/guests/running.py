@@ -1,7 +1,7 @@
 """
-Running guests of a data directory, with or without a server, and how commands stop them without one.
+Lists the running guests of a data directory and stops them, without a server.
 
-The server leaves guests running when it stops.
+A server leaves its guests running when it stops.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ def count_guests(guests: Sequence[object]) -> str:
 
 
 def name_guests(guests: Sequence[object]) -> str:
-    """Return the names of guests: `default/a, default/b`; of many, only the first."""
+    """Return the names of guests, such as `default/a, default/b`; only the first names if there are many."""
     more = len(guests) - _MAX_NAMED
     return ", ".join(map(str, guests[:_MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
 

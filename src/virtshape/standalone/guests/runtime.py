@@ -88,7 +88,7 @@ class QemuRuntime:
         return self._launcher
 
     def _handle_report(self, uid: str, _: Report) -> None:
-        """Pass a guest's report to the current launcher; earlier ones belong to controllers that have stopped."""
+        """Pass a guest's report to the current launcher; earlier launchers belong to controllers that have stopped."""
         if self._launcher is not None:
             self._launcher.handle_report(uid)
 

@@ -1,4 +1,4 @@
-"""Attach the hotpluggable volumes of an instance to its running guest, and detach those that it has no more."""
+"""Attach the hotpluggable volumes of an instance to its running guest, and detach those that it no longer has."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -78,7 +78,7 @@ class VolumeSync:
         return self._remember(uid, volume.name, VolumeProblem(ATTACH_FAILED, message, is_on_node=True))
 
     async def _detach(self, uid: str, name: str) -> VolumeProblem:
-        """Ask the guest again from time to time: a guest that was booting did not see the first request."""
+        """Ask the guest to release the volume, repeatedly because a booting guest ignores it; return the problem."""
         known = self._find_recent(uid, name)
         if known is not None:
             return known

@@ -1,7 +1,7 @@
 """
 Disk images in container images: pulled in the background, with backoff after failures.
 
-The demo guest is a built-in image: built from Debian packages on first use and never pulled.
+Demo guests are built-in images, which are built from Debian packages on first use and never pulled.
 """
 
 import hashlib
@@ -70,7 +70,7 @@ def prune_images(layout: Layout) -> None:
 
 
 class _Failure(Struct):
-    """The number of failed pulls, and when the next may start."""
+    """The number of failed pulls, the last message, and when the next pull may start."""
 
     count: int
     message: str
@@ -78,7 +78,7 @@ class _Failure(Struct):
 
 
 class _Found(Struct):
-    """The path of an image, and how long it is valid without a check."""
+    """The path of an image, and until when it is used without a check."""
 
     path: str
     until: float

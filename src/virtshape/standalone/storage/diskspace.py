@@ -17,15 +17,15 @@ from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.config import ConfigurationError, StorageLimits, read_configuration
 
 MARGIN: Final = 64 << 20
-"""Bytes that a source file may exceed the claim's size by: headers, tables and padding."""
+"""Bytes by which a source file may exceed the claim's size, for headers, tables and padding."""
 RESERVE: Final = 1 << 30
-"""Default of the reserve."""
+"""Default reserve in bytes."""
 MIN_FREE_INODES: Final = 1000
 """Free inodes that uploads, imports and copies leave."""
 MAX_IMAGE_BYTES: Final = 100 << 30
-"""Default of the maximum size of a disk or file without a requested size."""
+"""Default maximum size of a disk or file without a requested size."""
 IMAGE_CACHE_BYTES: Final = 20 << 30
-"""Default of the size of the image cache above which unused images are removed; a quarter of a smaller file system."""
+"""Default size of the image cache above which unused images are removed; at most a quarter of the file system."""
 UNSIZED_ARCHIVE: Final = "an archive needs a claim with a size: set spec.storage.resources.requests.storage"
 
 
@@ -38,7 +38,7 @@ class DiskSpace(Struct, frozen=True):
     image_cache: int = IMAGE_CACHE_BYTES
 
     def require(self, wanted: int = 0) -> None:
-        """Raise NoSpaceError if this many more bytes would use the reserve, or if inodes are short."""
+        """Raise NoSpaceError if this many more bytes would not leave the reserve free, or if inodes are short."""
         system = os.statvfs(self.directory)
         if system.f_files and system.f_favail < MIN_FREE_INODES:  # some file systems have no fixed number of inodes
             raise NoSpaceError(
@@ -54,7 +54,7 @@ class DiskSpace(Struct, frozen=True):
             )
 
     def guard(self, progress: Progress) -> Progress:
-        """Return a progress function that stops the job when the reserve is used."""
+        """Return a progress function that stops the job when less than the reserve is free."""
 
         def report(done: int, total: int | None) -> None:
             self.require()

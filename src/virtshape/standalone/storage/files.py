@@ -97,7 +97,7 @@ def remove(path: Path) -> None:
 def remove_directory(path: Path) -> None:
     """Remove a directory and its content; rename it first, so that it is never seen incomplete."""
     removed = path.with_name(f".{path.name}.going")
-    for _ in range(2):  # the first time for leftovers of an earlier attempt
+    for _ in range(2):  # the first pass removes leftovers of an earlier attempt
         if removed.exists():
             shutil.rmtree(removed)
         if path.exists():

@@ -85,7 +85,7 @@ class Jobs:
         writes: str = "",
     ) -> JobStatus:
         """
-        Start a job after the previous one of its key has ended; return its state after a moment.
+        Stop the previous job of this key, start a new one, and return its status after a moment.
 
         `title` is the object or image that the job is for, in logs and health checks.
         """
@@ -151,7 +151,7 @@ def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
         failure: Exception | None = None
         try:
             action()
-        except StopIteration as error:  # a future cannot have it
+        except StopIteration as error:  # a future cannot raise it
             failure = RuntimeError("StopIteration")
             failure.__cause__ = error
         except Exception as error:  # noqa: BLE001 - raised where the future is awaited

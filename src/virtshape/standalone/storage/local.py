@@ -56,7 +56,7 @@ class LocalStorage:
         await _try(partial(self._make, volume, with_image=volume.mode == "Block"))
 
     async def make_usable(self, volume: Volume) -> None:
-        """Create the volume's disk image, empty if it was not populated."""
+        """Ensure that the volume has a disk image of its size, which is empty if it was not populated."""
         await _try(partial(self._make, volume, with_image=True))
 
     def _make(self, volume: Volume, *, with_image: bool) -> None:
@@ -73,7 +73,7 @@ class LocalStorage:
         await _try(partial(remove_directory, self._layout.volume(name)))
 
     async def measure(self, key: str, owner: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Determine the volume size that the request needs."""
+        """Return the status of the job that measures the volume size for a request; start it if necessary."""
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
             return job.work
@@ -94,7 +94,11 @@ class LocalStorage:
     async def fill(
         self, key: str, owner: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake
     ) -> JobStatus:
-        """Populate the volume; its content appears only when it is complete."""
+        """
+        Return the status of the job that populates the volume; start it if necessary.
+
+        The content appears in the volume only when it is complete.
+        """
         scratch = self._layout.work(key)
         if (scratch / _FILLED).exists():
             return JobStatus(state="done", progress=100.0, size=volume.size)
@@ -139,7 +143,7 @@ class LocalStorage:
         return self._jobs.is_reading(name)
 
     async def take_snapshot(self, name: str, owner: str, volume: Volume, wake: Wake) -> JobStatus:
-        """Copy the volume in its current state."""
+        """Return the status of the job that copies the volume; start it if necessary."""
         target = self._layout.snapshot(name)
         if (target / _FILLED).exists():
             return JobStatus(state="done", progress=100.0, size=volume.size)

@@ -37,7 +37,7 @@ class Fetcher(Protocol):
         """Download a file of at most `limit` bytes into the scratch directory, and return its path."""
 
     def fetch_container(self, origin: Container, limit: int, progress: Progress) -> Path:
-        """Pull a container image and return the path of its disk of at most `limit` bytes; other volumes share it."""
+        """Pull a container image and return the path of its disk, of at most `limit` bytes; other volumes share it."""
 
 
 def populate_volume(

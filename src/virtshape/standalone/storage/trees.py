@@ -28,7 +28,7 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 
 
 class Usage:
-    """Counts the files and directories of a volume of `size` bytes; raises RefusedImageError if they are too many."""
+    """Counts the entries and bytes of a volume of `size` bytes; raises RefusedImageError if there are too many."""
 
     def __init__(self, what: str, size: int) -> None:
         self._what = what
@@ -71,7 +71,7 @@ def open_directory(name: str | Path, parent: int | None = None) -> Iterator[int]
 
 
 def create_file(name: str, parent: int) -> int:
-    """Return the descriptor of a new private file; it does not exist yet."""
+    """Create a private file and return its descriptor; raise FileExistsError if it exists."""
     return os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
 
 
@@ -105,7 +105,7 @@ def _copy(source: int, target: int, usage: Usage, progress: Progress, total: int
         else:
             usage.add_file(0)
             with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=target)  # of an interrupted copy
+                os.unlink(name, dir_fd=target)  # left by an interrupted copy
             if stat.S_ISLNK(info.st_mode):
                 os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
             else:

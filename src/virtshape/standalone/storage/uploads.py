@@ -1,7 +1,7 @@
 """
 Uploads in the data directory: written as they arrive, checked at the end, and renamed when complete.
 
-One upload at a time for each volume. An interrupted upload is removed.
+Each volume accepts one upload at a time. An interrupted upload is removed.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class UploadFile:
 
     def __init__(self, path: Path, limit: int, space: DiskSpace) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        # A closed file object rejects late writes of a thread; a bare descriptor might refer to another file by then.
+        # A closed file object rejects late writes from a thread; a bare descriptor might refer to another file by then.
         self._file = io.FileIO(os.open(path, flags, 0o600), "w")
         self._limit = limit
         self._space = space
