@@ -1,5 +1,5 @@
 """
-Read instance types and preferences from a server, in the newest API version that both sides support.
+Read instance types and preferences from a server, in the newest API version that the server and this client support.
 
 Unknown fields are kept.
 """
@@ -32,7 +32,11 @@ class Cluster:
         self._version = ""
 
     async def find_sources(self, name: str, kinds: Sequence[str]) -> list[Entry]:
-        """Return the objects of these kinds with this name; if there are none, all sources that the user may list."""
+        """
+        Return the objects of these kinds with this name.
+
+        If there are none, return all instance types and preferences that the user may list.
+        """
         version = await self._find_version()
         found = [entry for kind in kinds if (entry := await self._find(_kind(version, kind), name)) is not None]
         return found or [entry for kind in _list_kinds(version) for entry in await self._list_if_allowed(kind)]
@@ -47,7 +51,7 @@ class Cluster:
         return [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
 
     async def fetch(self, reference: Reference) -> Any:
-        """Return the object, or None if it does not exist."""
+        """Return the object at a reference, or None if it does not exist."""
         version = await self._find_version() if reference.group == INSTANCETYPE_GROUP else ""
         kind = next(
             kind
@@ -58,7 +62,7 @@ class Cluster:
         return entry.object if entry is not None else None
 
     async def _find_version(self) -> str:
-        """Return the newest version that both sides support; a stock KubeVirt does not serve v1beta2."""
+        """Return the newest version that server and client support; a stock KubeVirt does not serve v1beta2."""
         if not self._version:
             try:
                 reply = await self._session.client.request("GET", f"/apis/{INSTANCETYPE_GROUP}")

@@ -57,7 +57,7 @@ class Command(click.Command):
         return super().parse_args(ctx, normalize_args(self.params, args))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
+        """Write the epilog and the examples."""
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, ctx, formatter)
 

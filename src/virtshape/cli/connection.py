@@ -41,7 +41,7 @@ class NoServerError(CommandError):
 
 
 class Target(NamedTuple):
-    """The server and namespace that the flags select; empty fields are resolved as kubectl does."""
+    """The server and namespace that the flags select; empty fields are resolved as kubectl resolves them."""
 
     kubeconfig: str = ""
     context: str = ""

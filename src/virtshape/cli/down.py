@@ -65,7 +65,7 @@ def command(directory: Path, guests: bool, timeout: float) -> None:
 
 
 def stop_server(directory: Path, timeout: float) -> int | None:
-    """Stop the server and return its process id, or None if none is running."""
+    """Stop the server and return its process id; return None if no server is running."""
     # Imported here to keep `--help` fast.
     from virtshape.store.lock import find_holder
 

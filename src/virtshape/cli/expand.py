@@ -124,7 +124,7 @@ def validate_flags(vm: str | None, files: Sequence[str], *, from_server: bool, t
 
 
 def expand_files(files: Sequence[str], *, catalog: bool, explain: bool) -> Sequence[ExpandedVM]:
-    """Expand the VMs in files with the other objects in the files."""
+    """Expand the VMs in files with the objects in the files and, if `catalog` is set, in the built-in catalog."""
     loaded = load(files)
     loaded.raise_problems()
     require_vm(loaded)
@@ -217,7 +217,7 @@ async def expand_entries_on_server(session: Session, entries: Sequence[Entry], *
 
 
 async def explain_locally(session: Session, vm: VirtualMachine) -> ExpandedVM:
-    """Expand a VM locally and return the source of each field."""
+    """Expand a VM locally, with objects from the server, and return it with the source of each field."""
     found = await fetch_references(Cluster(session), vm)
     expander = Expander(found, configuration=await find_configuration(session))
     origins, warnings = expander.explain_in_place(vm)
@@ -258,6 +258,6 @@ async def find_configuration(session: Session) -> Any:
 
 
 def remove_managed_fields(tree: Any) -> Any:
-    """Remove managedFields from the object, as kubectl does."""
+    """Remove managedFields from the object, as kubectl does, and return it."""
     (tree.get("metadata") or {}).pop("managedFields", None)
     return tree

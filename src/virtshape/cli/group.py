@@ -73,6 +73,6 @@ class LazyGroup(click.Group):
                 formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
+        """Write the epilog and the examples."""
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, ctx, formatter)

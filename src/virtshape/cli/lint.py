@@ -220,7 +220,7 @@ def count_findings(files: Iterable["FileFindings"], counts: Counter[str]) -> Ite
 
 
 def report_skipped(run: "Run", *, verbose: bool) -> None:
-    """Print one note about the files that were skipped, or all their names."""
+    """Print how many files were skipped and why; if `verbose`, also print their names."""
     if not run.skipped:
         return
     skipped = sorted(run.skipped.items())
@@ -245,7 +245,7 @@ def write_baseline(paths: Sequence[str], settings: "Settings") -> int:
 
 
 def fix_files(paths: Sequence[str], settings: "Settings") -> None:
-    """Correct the files, and print what was corrected."""
+    """Correct the files, and print how many findings were corrected."""
     from virtshape.offline.files import STDIN
 
     if STDIN in paths:

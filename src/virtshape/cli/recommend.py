@@ -205,7 +205,7 @@ def explain_no_match(missing: Sequence[Miss], place: str) -> CommandError:
 
 
 def print_offers(offers: Sequence[Offer], output: str) -> None:
-    """Print instance types."""
+    """Print instance types in the output format."""
     if output == "table":
         print_table(["NAME", "VCPU", "MEMORY", "DEDICATED", "KIND"], map(describe_row, offers))
     elif output == "name":
@@ -226,7 +226,7 @@ def describe_row(offer: Offer) -> list[object]:
 
 
 def describe_offer(offer: Offer) -> JsonObject:
-    """Return an instance type as a tree."""
+    """Return an instance type as a JSON object."""
     return {
         "kind": offer.kind,
         "name": offer.name,

@@ -147,7 +147,7 @@ def command(
 
 
 def diagnose(directory: Path, host: str, *, guests: bool) -> "Diagnosis":
-    """Check this machine as `virtshape doctor` does, but without versions and the port, whose errors `up` reports."""
+    """Check this machine as `virtshape doctor` does, except for versions, and for the port that the server opens."""
     from virtshape.standalone.doctor.checks import diagnose_machine
     from virtshape.standalone.doctor.facts import gather_facts
 

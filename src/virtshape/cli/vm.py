@@ -197,7 +197,7 @@ async def list_vm_names(session: Session) -> list[str] | None:
 
 
 def validate_grace_period(force: bool, period: int | None) -> int | None:
-    """Return the grace period; raise if only one of --force and --grace-period is given."""
+    """Return the grace period; raise UsageError if only one of --force and --grace-period is given."""
     if force != (period is not None):
         raise click.UsageError("Must both use --force=true and set --grace-period.", click.get_current_context())
     return period

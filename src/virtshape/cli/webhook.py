@@ -1,4 +1,4 @@
-"""`virtshape webhook`: admission and conversion webhooks for a cluster's API server."""
+"""`virtshape webhook`: run the admission and conversion webhooks for a cluster's API server."""
 
 import logging
 from pathlib import Path

@@ -1,7 +1,7 @@
 """
 Read access to cluster objects for admission and expansion decisions that run outside the API server.
 
-Objects come from informers, and from the API server where informers have none. Because informers may lag behind, a
+Objects come from informers, and from the API server if informers do not have them. Because informers may lag behind, a
 decision that rejects a request is repeated with objects read directly from the API server. Read-only.
 """
 
@@ -73,7 +73,7 @@ class AdmissionContext:
         return await fetch_search(start(), _Reads(self, require, is_fresh=True).answer)
 
     def find_cached(self, reference: Reference) -> Model | None:
-        """Return a cached object, or None if it is not cached; this does not mean that it does not exist."""
+        """Return a cached object, or None if it is not cached; which does not mean that it does not exist."""
         return self._revisions.get(reference) or self.cluster.find(reference)
 
     def is_known_absent(self, reference: Reference) -> bool:

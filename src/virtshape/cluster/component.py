@@ -125,7 +125,7 @@ async def open_connection(access: Access, manager: str) -> AsyncIterator[ApiConn
 
 
 async def run_until_signalled(work: Awaitable[None]) -> None:
-    """Run until SIGTERM or SIGINT, then cancel the work and wait until it has ended."""
+    """Run the work until SIGTERM or SIGINT, then cancel it and wait until it has ended."""
     working = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -158,7 +158,7 @@ class RbacSync:
                 self._update(record.key, record.value)
 
     def observe(self, event: Event) -> None:
-        """Pass a changed role or binding to the authorizer; clear cached tokens after their owner is deleted."""
+        """Pass a changed role or binding to the authorizer; clear the token cache if an owner of tokens is deleted."""
         if event.key.resource.endswith(RBAC_GROUP):
             self._update(event.key, None if event.type == "DELETED" else event.value)
         elif event.type == "DELETED" and event.key.resource in _TOKEN_OWNERS and self.authenticator is not None:

@@ -140,7 +140,7 @@ async def add_image(client: Client, directory: Path, wanted: NewImage, report_pr
 
 
 async def stage_upload(layout: Layout, file: Path, key: str, report_progress: ReportProgress) -> None:
-    """Copy a file into the uploads directory under a key, and rename it there when it is complete."""
+    """Copy a file into the uploads directory, and rename the copy to the key when it is complete."""
     target = layout.upload(key)
     partial = target.with_name(f".{key}.partial")
 

@@ -28,7 +28,7 @@ class InProcessTransport:
         self._caller = Caller(user)
 
     async def call(self, call: Call) -> Reply:
-        """Return the response to a request."""
+        """Return the response to a request; raise UnreachableError if it is a stream."""
         answer = await self._ask(call)
         if not isinstance(answer, Response):
             raise UnreachableError(f"{call.target} responds with a stream: use stream()")

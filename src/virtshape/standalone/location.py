@@ -8,7 +8,7 @@ from virtshape.client.kubeconfig import get_access
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 6443
-"""Where `virtshape up` serves the API."""
+"""Where `virtshape up` serves the API by default."""
 
 
 class UnknownSystemError(Exception):

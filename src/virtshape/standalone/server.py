@@ -218,7 +218,7 @@ async def assemble(
 
 
 def _open_upload_sink(settings: Settings, runtime: Runtime) -> UploadSink | None:
-    """Return the directory for uploads, if there is storage."""
+    """Return the directory for uploads, or None if there is no storage."""
     keeps = settings.controllers and runtime.keeps_volumes
     return UploadDirectory(Layout(settings.directory)) if keeps else None
 

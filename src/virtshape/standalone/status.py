@@ -43,7 +43,7 @@ class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
     running: bool
     healthy: bool
     problem: str = ""
-    """Why it is not healthy or its status cannot be read."""
+    """Why the system is not healthy, or why its status cannot be read."""
     pid: int | None = None
     since: str | None = None
     url: str | None = None
@@ -72,7 +72,7 @@ def read_status(directory: Path) -> SystemStatus:
 
 
 async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
-    """Return what fails according to the server's health endpoint, empty if nothing does, and all checks."""
+    """Return the problems that the server's health endpoint reports, as text that may be empty, and all checks."""
     try:
         transport = HttpTransport(read_access(directory), call_seconds=HEALTH_SECONDS, connect_seconds=HEALTH_SECONDS)
         try:

@@ -36,7 +36,7 @@ All types accept name and bootorder.
 
 @dataclass(frozen=True)
 class VMFlags:
-    """The parsed flags; None or empty if not given."""
+    """The parsed flags; None or empty for a flag that was not given and has no default."""
 
     name: str | None
     namespace: str | None

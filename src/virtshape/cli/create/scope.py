@@ -17,7 +17,7 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Scope(NamedTuple):
-    """The name and namespace flags; None if not given."""
+    """The name and namespace flags; None for a flag that was not given."""
 
     name: str | None
     namespace: str | None
@@ -55,5 +55,5 @@ def scope_options(function: F) -> F:
 
 
 def random_name(prefix: str) -> str:
-    """Return a prefix with five random characters, as in Kubernetes, such as `vm-x7k2p`."""
+    """Return the prefix with a random suffix of five characters, as in Kubernetes, such as `vm-x7k2p`."""
     return f"{prefix}-{''.join(secrets.choice(_ALPHABET) for _ in range(5))}"

@@ -127,7 +127,7 @@ def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
 
 
 def check_exclusive(flags: VMFlags, problems: Problems) -> None:
-    """Report mutually exclusive flags."""
+    """Report flags that were given together although they are mutually exclusive."""
     sizes = ["--instancetype", "--infer-instancetype", "--infer-instancetype-from"]
     if flags.vcpus is None:  # with --vcpus, --memory completes the size for an instance type without one
         sizes.insert(0, "--memory")

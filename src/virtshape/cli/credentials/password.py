@@ -1,4 +1,4 @@
-"""`virtctl credentials set-password`."""
+"""`virtctl credentials set-password`: set the password of a user in a guest."""
 
 import sys
 from functools import partial

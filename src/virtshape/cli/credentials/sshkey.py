@@ -1,4 +1,4 @@
-"""`virtctl credentials add-ssh-key` and `remove-ssh-key`."""
+"""`virtctl credentials add-ssh-key` and `remove-ssh-key`: change the SSH keys of a user in a guest."""
 
 import secrets
 from base64 import b64decode
@@ -274,7 +274,7 @@ async def refer_to_secret(session: Session, vm: "VirtualMachine", secret: str, u
 async def remove_from_secret(
     session: Session, vm: "VirtualMachine", name: str, keys: Sequence[str], *, force: bool
 ) -> str:
-    """Remove keys from a Secret, again if it changes meanwhile; return the message to print."""
+    """Remove keys from a Secret, and retry if it changes meanwhile; return the message to print."""
     from virtshape.api.status import StatusError
 
     for attempt in range(1, MAX_TRIES + 1):

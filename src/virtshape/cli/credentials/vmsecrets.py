@@ -62,7 +62,7 @@ def list_password_secrets(vm: "VirtualMachine") -> list[str]:
 
 
 def choose_secret(secrets: Sequence[str], wanted: str | None) -> str:
-    """Return the wanted Secret, or the only one."""
+    """Return the wanted name, or else the only one; raise CommandError if it is not assigned or not unique."""
     if wanted and wanted not in secrets:
         raise CommandError(f"secret {wanted} was not assigned", [f"assigned: {name}" for name in secrets])
     if not wanted and len(secrets) > 1:

@@ -1,4 +1,4 @@
-"""`virtctl pause`, `unpause`, `soft-reboot` and `reset`."""
+"""`virtctl pause`, `unpause`, `soft-reboot` and `reset`: pause, resume and reboot guests."""
 
 import click
 

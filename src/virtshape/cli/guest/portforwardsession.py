@@ -148,7 +148,7 @@ async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
 
 
 async def forward(session: Session, guest: GuestRef, ports: Sequence[Port], address: str) -> None:
-    """Listen on all ports and forward connections until a signal."""
+    """Listen on all ports and forward connections until a signal arrives."""
     await _require_guest(session, guest)
     async with AsyncExitStack() as stack:
         stopped = stack.enter_context(stop_event())  # before the output, so that a signal right after it is handled

@@ -155,7 +155,7 @@ def is_remote(path: str) -> bool:
 
 
 def parse_remote_path(source: str, destination: str) -> tuple[GuestRef, str]:
-    """Return the guest of a copy and the path in it."""
+    """Return the guest that a copy reads or writes, and the path in the guest."""
     if is_remote(source) == is_remote(destination):
         problem = "both paths are in guests" if is_remote(source) else "neither path is in a guest"
         message = f"{problem}: exactly one must be"
@@ -194,7 +194,7 @@ def build_args(name: str, guest: GuestRef, options: Options, target: Target, res
 
 
 def format_host(guest: GuestRef, options: Options) -> str:
-    """Return `USER@HOST` for ssh; the host is a name for its known hosts file, not an address."""
+    """Return `USER@HOST` for ssh; the host is a name that ssh looks up in its known hosts, not an address."""
     user = guest.user or options.user
     host = f"{guest.kind}.{guest.name}.{guest.namespace}"
     return f"{user}@{host}" if user else host
@@ -206,7 +206,7 @@ def find_own_program() -> str:
 
 
 def run_program(args: Sequence[str]) -> NoReturn:
-    """Replace this process by the local ssh or scp."""
+    """Replace this process with the local ssh or scp."""
     path = shutil.which(args[0])
     if path is None:
         raise CommandError(

@@ -82,7 +82,7 @@ class Stdio:
             raise EscapeTyped
         try:
             data = await self._reader.run(os.read, sys.stdin.fileno(), MAX_AT_ONCE)
-        except OSError:  # a terminal that was closed
+        except OSError:  # the terminal was closed
             return b""
         if self._has_escape and ESCAPE in data:
             self._is_escaped = True
@@ -117,5 +117,5 @@ def raw_terminal() -> Iterator[None]:
         tty.setraw(descriptor)
         yield
     finally:
-        with contextlib.suppress(termios.error):  # a terminal that was closed meanwhile
+        with contextlib.suppress(termios.error):  # the terminal was closed meanwhile
             termios.tcsetattr(descriptor, termios.TCSANOW, before)

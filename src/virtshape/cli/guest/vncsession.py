@@ -112,7 +112,7 @@ class Screen:
             await viewer.close()
 
     async def watch(self) -> None:
-        """End if the guest disconnects before a viewer connects."""
+        """End the session with an error if the guest disconnects before a viewer connects."""
         await self._socket.wait_ended()
         if not self.taken.is_set():
             self._end(CommandError(f"the screen of {self._name} was closed before a viewer connected"))

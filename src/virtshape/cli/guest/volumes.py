@@ -1,4 +1,4 @@
-"""`virtctl addvolume` and `removevolume`."""
+"""`virtctl addvolume` and `removevolume`: attach volumes to running VMs, and detach them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from virtshape.api.status import StatusError
 
 BUSES: Final = {"disk": ("scsi", "virtio"), "lun": ("scsi",)}
-"""The buses of each disk type that QEMU can attach to a running guest."""
+"""The buses, by disk type, on which QEMU can attach a disk to a running guest."""
 _NOT_FOUND: Final = 404
 CACHES: Final = ("none", "writethrough", "writeback")
 

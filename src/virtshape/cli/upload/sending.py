@@ -79,7 +79,7 @@ def _is_loopback(host: str) -> bool:
 async def send_image(
     session: Session, wanted: UploadRequest, url: str, authority: bytes, file: BinaryIO, size: int
 ) -> None:
-    """Send a file; raise CommandError if the proxy rejects it."""
+    """Send a file; raise CommandError if the proxy rejects it or cannot be reached."""
     tls = _build_tls(session, wanted, url, authority) if urlsplit(url).scheme == "https" else None
     bar = ProgressBar(size)
     try:
@@ -130,7 +130,7 @@ async def _log(session: Session, method: str, proxy: UploadProxy, request: Await
 
 
 def find_http_proxy(access: Access, url: str) -> str:
-    """Return the HTTP proxy for a URL: the kubeconfig's for the API server, otherwise that of the environment."""
+    """Return the HTTP proxy for a URL: for the API server that of the kubeconfig, otherwise that of the environment."""
     is_own = urlsplit(url).netloc == urlsplit(access.server).netloc
     return access.proxy if is_own else tunnel.find_proxy(url, os.environ)
 
@@ -148,7 +148,7 @@ async def request_token(session: Session, name: str) -> str:
 
 
 def join_path(url: str, path: str) -> str:
-    """Return the URL with this path appended, unless it ends with it."""
+    """Return the URL with this path appended, unless the URL already ends with the path."""
     parts = urlsplit(url)
     if parts.path.endswith(path):
         return url

@@ -60,7 +60,7 @@ class Command:
 async def start_command(
     transport: HttpTransport, namespace: str, pod: str, container: str, command: Sequence[str]
 ) -> Command:
-    """Run a command in a container; raise StatusError if the API server refuses or the pod does not run."""
+    """Start a command in a container; raise StatusError if the API server refuses it or the pod does not run."""
     query = [("container", container), ("stdin", "true"), ("stdout", "true"), ("stderr", "true")]
     query += [("command", word) for word in command]
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec?{urlencode(query)}"

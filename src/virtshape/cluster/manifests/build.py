@@ -37,7 +37,7 @@ TOOLS: Final = f"{SYSTEM}-tools"
 
 
 def build_parts(options: Options) -> dict[str, list[JsonObject]]:
-    """Return the objects of each part by the part's name, both in the order in which to apply them."""
+    """Return the objects of each part by its name; parts and objects are in the order in which to apply them."""
     if options.with_kubevirt:
         return {
             "namespaces": build_namespaces(options),

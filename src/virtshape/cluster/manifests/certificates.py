@@ -28,7 +28,7 @@ def build_certificates(options: Options) -> list[JsonObject]:
 
 
 def annotate_ca_injection(component: Component, options: Options) -> JsonObject:
-    """Return the metadata that makes cert-manager inject its CA bundle into an object."""
+    """Return the metadata that makes cert-manager inject its CA bundle into an object; empty without cert-manager."""
     if options.webhook_cert == "self-signed":
         return {}
     return {"annotations": {"cert-manager.io/inject-ca-from": f"{options.namespace}/{name_component(component)}"}}

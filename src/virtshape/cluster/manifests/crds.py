@@ -14,7 +14,7 @@ _DISK_GROUP: Final = "cdi.kubevirt.io"
 
 
 def list_names(options: Options) -> list[str]:
-    """Return the names of the CRDs to install; those of volume snapshots must come from the cluster."""
+    """Return the names of the CRDs to install; the cluster must provide those of volume snapshots."""
     groups = {*_OWN_GROUPS, *([_DISK_GROUP] if options.cdi else [])}
     return [name for name in list_definitions() if name.partition(".")[2] in groups]
 
@@ -25,7 +25,7 @@ def list_converted() -> list[str]:
 
 
 def build_definitions(options: Options) -> list[JsonObject]:
-    """Return all CRDs."""
+    """Return the CRDs to install."""
     return [_build_definition(name, options) for name in list_names(options)]
 
 

@@ -22,7 +22,7 @@ METRICS_PORT: Final = 8080
 
 
 def name_component(component: Component) -> str:
-    """Return the name of all objects of a component."""
+    """Return the name that the objects of a component have."""
     return f"{SYSTEM}-{component}"
 
 

@@ -1,4 +1,4 @@
-"""CA injection: writes our authority into the objects that make the API server call us."""
+"""CA injection: writes a component's authority into the objects that make the API server call the component."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable

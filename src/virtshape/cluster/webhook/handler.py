@@ -98,7 +98,7 @@ class Room:
 
 
 class Webhook:
-    """Handles reviews from the API server; `trusted` are the service accounts of virtshape's components."""
+    """Handles reviews from the API server; `trusted` names the service accounts of virtshape's components."""
 
     def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: TrustedUsers) -> None:
         self._context = context

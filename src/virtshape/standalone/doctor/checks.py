@@ -1,8 +1,8 @@
 """
 Checks whether a machine can run the server and guests, with the command that fixes each problem.
 
-Pure: evaluates facts that were collected before. `virtshape doctor` prints all checks; `virtshape up` only
-those with problems.
+Pure: evaluates facts that were collected before. `virtshape doctor` prints all checks; `virtshape up`
+prints only those with problems.
 """
 
 import shlex

@@ -23,7 +23,7 @@ TOKEN_SECONDS: Final = 365 * 24 * 3600
 
 
 def write_mounts(directory: Path, mounts: Mapping[str, Mount]) -> dict[str, str]:
-    """Return the path of each volume's source; write those that consist of file contents into the directory."""
+    """Return the path of each volume's source; sources given as file contents are written into the directory."""
     shutil.rmtree(directory, ignore_errors=True)
     return {
         name: mount if isinstance(mount, str) else _write(directory / name, mount) for name, mount in mounts.items()

@@ -50,7 +50,7 @@ FindVm = Callable[[str, str], str | None]
 
 
 class QemuLauncher:
-    """Runs instances on this machine, the node of the given name."""
+    """Runs instances on this machine, which is the node named `node`."""
 
     def __init__(
         self, guests: Guests, directories: GuestDirectories, host: Host, node: str, mounts: Mounts, find_vm: FindVm
@@ -119,7 +119,7 @@ class QemuLauncher:
         return True
 
     def forget(self, uid: str) -> None:
-        """Remove the persistent state of a deleted VM."""
+        """Remove the persistent state of a deleted VM once no guest uses it."""
         self._states.drop(uid)
 
     async def keep_only(self, uids: Collection[str]) -> None:

@@ -36,7 +36,7 @@ class RunningGuest(Struct, frozen=True, kw_only=True):
     grace_seconds: float
     layout: Layout
     pids: tuple[int, ...]
-    """Its launcher and QEMU processes that are alive."""
+    """The ids of its launcher and QEMU processes that are alive."""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

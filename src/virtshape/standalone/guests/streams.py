@@ -33,7 +33,7 @@ class QemuGuestStreams:
         await self._ask(vmi, ACTIONS[action])
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
-        """Connect to QEMU's socket of the first serial console."""
+        """Connect to QEMU's socket for the first serial console."""
         with pin_socket(self._get_directory(vmi) / SERIAL_SOCKET) as path:
             return await open_unix(path)
 

@@ -78,7 +78,11 @@ class VolumeSync:
         return self._remember(uid, volume.name, VolumeProblem(ATTACH_FAILED, message, is_on_node=True))
 
     async def _detach(self, uid: str, name: str) -> VolumeProblem:
-        """Ask the guest to release the volume, repeatedly because a booting guest ignores it; return the problem."""
+        """
+        Ask the guest to release the volume; return why it is still attached.
+
+        The request is repeated from time to time, because a booting guest ignores it.
+        """
         known = self._find_recent(uid, name)
         if known is not None:
             return known

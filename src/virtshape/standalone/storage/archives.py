@@ -1,5 +1,5 @@
 """
-Extraction of tar archives into volumes: into a scratch directory first, then moved into the volume.
+Extraction of tar archives into a scratch directory, from which the files are moved into the volume.
 
 Links are never followed: each path component is opened relative to its parent, as a directory that is not a link.
 Links, devices and paths outside of the volume are refused.
@@ -73,7 +73,7 @@ def _open(packed: BinaryIO) -> io.BufferedReader:
 
 
 def split_name(entry: TarEntry) -> list[str]:
-    """Return the components of an entry's path; raise RefusedImageError if it must not be extracted."""
+    """Return the components of an entry's path; raise RefusedImageError if the entry must not be extracted."""
     if entry.kind not in ("file", "directory"):
         what = {"symlink": "a symbolic link", "hardlink": "a hard link"}.get(entry.kind, "a device or a pipe")
         raise RefusedImageError(

@@ -35,7 +35,7 @@ def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
 
 
 def is_image(path: Path) -> bool:
-    """Return True if there is a disk image; raise RefusedImageError for anything but a regular file."""
+    """Return True if the disk image exists; raise RefusedImageError if it is not a regular file."""
     try:
         found = path.lstat()
     except FileNotFoundError:

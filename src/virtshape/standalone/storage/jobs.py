@@ -60,7 +60,7 @@ class Job:
 
 
 class Jobs:
-    """All jobs."""
+    """All jobs, of which at most `most_at_once` run at a time."""
 
     def __init__(self, supervisor: Supervisor, most_at_once: int = MAX_AT_ONCE) -> None:
         self._supervisor = supervisor
@@ -87,7 +87,7 @@ class Jobs:
         """
         Stop the previous job of this key, start a new one, and return its status after a moment.
 
-        `title` is the object or image that the job is for, in logs and health checks.
+        `title` is the object or image that the job is for, and appears in logs and health checks.
         """
         await self.end(key)
         job = self._jobs[key] = Job(purpose, attempt, reads, writes)
@@ -135,7 +135,7 @@ class Jobs:
 
 
 def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
-    """Run a function in a daemon thread, which does not keep the process from ending; the future has its exception."""
+    """Run a function in a daemon thread, which does not prevent the process from exiting; return a future."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
 

@@ -40,7 +40,7 @@ class Layout(Struct, frozen=True):
         return self.volumes / validate_name(name)
 
     def image(self, name: str) -> Path:
-        """Return the disk image of a volume."""
+        """Return the path of a volume's disk image."""
         return self.volume(name) / DISK_IMAGE
 
     def locate(self, volume: Volume) -> Path:

@@ -1,5 +1,5 @@
 """
-Directory trees of volumes: a limit for what is created in them, and copies.
+Directory trees of volumes: limits on their entries and size, and copies of them.
 
 Links are never followed: every directory and file is opened relative to its parent, one at a time.
 """
@@ -20,7 +20,7 @@ MAX_ENTRIES: Final = 1_000_000
 DEEPEST: Final = 128
 """Maximum depth of directories."""
 _BLOCK: Final = 4096
-"""Bytes of a directory, and minimum bytes of any entry: a claim may have as many entries as blocks."""
+"""Bytes that a directory counts as. A volume may have one entry for each block of this size."""
 _CHUNK: Final = 1 << 20
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
