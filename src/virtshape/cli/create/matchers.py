@@ -41,7 +41,11 @@ def read_matcher(text: str, kinds: tuple[str, str]) -> Matcher:
 
 
 def infer_matcher(flags: MatcherFlags, volumes: Volumes) -> Matcher | None:
-    """Return a matcher that infers from the given or the first boot volume; None if unwanted or impossible."""
+    """
+    Return a matcher that infers from the given or the first boot volume.
+
+    Return None if inference is not wanted, or if it was not requested and is not possible.
+    """
     if flags.name is not None or flags.infer is False:
         return None
     if flags.is_explicit_inference:
