@@ -80,7 +80,7 @@ async def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.Mo
 
 
 IMAGE_LIMITS = {
-    "files": ("MAX_FILES", {f"disk/{number}": b"x" for number in range(4)}, "more than 3 files where one is wanted"),
+    "files": ("MAX_FILES", {f"disk/{number}": b"x" for number in range(4)}, "more than 3 matching files"),
     "hidden names": (
         "MAX_HIDDEN_BYTES",
         {"etc/.wh.passwd": b"", "disk/one.img": b"x" * 512},

@@ -118,7 +118,7 @@ def log_verbosity(*, reset: bool, target: Target, **given: int | str | None) -> 
     """
     Show, set or reset the log verbosity of components in the KubeVirt object.
 
-    A flag without a value shows the verbosity, --virt-api=5 sets it. The components of virtshape log at the level of
+    A flag without a value shows the verbosity; --virt-api=5 sets it. The components of virtshape log at the level of
     their own flag --log-level: a virtshape server keeps the values and warns that they have no effect.
     """
     flags = {name.replace("_", "-"): value for name, value in given.items() if value is not None}

@@ -190,7 +190,7 @@ def lint_files(paths: Sequence[str], settings: "Settings", output: str, *, verbo
         warn("no files to check")
     if run.baseline.stale:
         stale = count(run.baseline.stale, "finding")
-        click.echo(f"{stale} of the baseline no longer found: run with --update-baseline to remove them", err=True)
+        click.echo(f"{stale} in the baseline no longer found: run with --update-baseline to remove them", err=True)
     click.echo(summarize(counts, run.checked, len(run.files)), err=True)
     failing = LEVELS[: LEVELS.index(settings.content.fail_on) + 1]
     return 1 if any(counts[level] for level in failing) else 0

@@ -63,7 +63,7 @@ async def send_file(proxy: UploadProxy, file: BinaryIO, size: int, on_progress: 
         if not receiving.done() and sending.exception() is not None:
             await asyncio.wait([receiving], timeout=ERROR_RESPONSE_SECONDS)
             if not receiving.done():
-                raise UnreachableError(f"{proxy.url}: the connection broke: {sending.exception()}")
+                raise UnreachableError(f"{proxy.url}: the connection was lost: {sending.exception()}")
         return await receiving
     finally:
         for task in (receiving, sending):
@@ -102,7 +102,7 @@ async def _read_response(connection: Connection, proxy: UploadProxy, *, has_body
     try:
         await connection.wait_for_head()
     except UnreachableError as error:
-        raise UnreachableError(f"{proxy.url}: the connection broke: {error}") from error
+        raise UnreachableError(f"{proxy.url}: the connection was lost: {error}") from error
     body = b""
     if has_body:
         with suppress(UnreachableError):  # what has arrived of the message is enough

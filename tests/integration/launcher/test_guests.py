@@ -157,7 +157,7 @@ async def test_failed_requests_return_an_error_message(data: Path) -> None:
         ask = harness.guests.ask
         assert "agent" in (await ask(uid, AskOs())).error
         assert (await ask(uid, SetMemory(size=MEBIBYTE))).error == (
-            "the guest was started with no room for more memory"
+            "the guest was started without memory hotplug: restart the VM"
         )
         assert "vcpus" in (await ask(uid, SetVcpus(count=64))).error
         with pytest.raises(ConnectionError, match="interface other does not have user-mode networking"):

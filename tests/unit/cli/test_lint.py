@@ -224,7 +224,7 @@ def test_baseline_hides_known_findings(capsys: pytest.CaptureFixture[str]) -> No
     write(vm=WRONG)
     status, _, err = call(capsys, *flags, ".")
     assert status == 1
-    assert err.startswith("1 finding of the baseline no longer found: run with --update-baseline to remove them\n")
+    assert err.startswith("1 finding in the baseline no longer found: run with --update-baseline to remove them\n")
     call(capsys, *flags, "--update-baseline", ".")
     assert call(capsys, *flags, ".")[0] == 0
 

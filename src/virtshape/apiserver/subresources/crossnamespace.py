@@ -55,5 +55,8 @@ async def _require(reference: Reference, authorize: Authorize) -> None:
     for one in wanted:
         if (await authorize(one)).allowed:
             return
-    why = f"the VM infers from an object in namespace {reference.namespace} that you may neither get nor clone"
+    why = (
+        f"the VM infers its instance type or preference from an object in namespace {reference.namespace} that you may "
+        "neither get nor clone"
+    )
     raise forbidden_object_error(reference.group, plural, reference.name, why)

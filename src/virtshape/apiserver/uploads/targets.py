@@ -113,5 +113,7 @@ def _describe_volume(volume: DataVolume) -> Target:
 
 
 def _refuse(name: str) -> StatusError:
-    message = f"PVC {name} accepts no upload: it has no annotation {UPLOAD_TARGET}, or its DataVolume no upload source"
+    message = (
+        f"PVC {name} accepts no upload: it has no annotation {UPLOAD_TARGET}, or its DataVolume has no upload source"
+    )
     return StatusError(409, "Conflict", message).about("", CLAIMS, name)

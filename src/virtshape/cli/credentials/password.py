@@ -60,8 +60,8 @@ def command(
     """
     Set the password of a user in the guest of the VM NAME.
 
-    The VM must have access credentials with a Secret of passwords, for example from `virtctl create vm --access-cred
-    type:password,src:SECRET`. The guest agent sets the password in the running guest.
+    The VM must have access credentials with a Secret that contains passwords, for example from
+    `virtctl create vm --access-cred type:password,src:SECRET`. The guest agent sets the password in the running guest.
     """
     vm_name = parse_vm_name(name)
     text = read_password(password, password_file)

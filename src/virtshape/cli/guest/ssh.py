@@ -97,7 +97,7 @@ def ssh(
     TYPE is vm or vmi (default). ssh sees the guest as the host TYPE.NAME.NAMESPACE, which can be configured in
     ~/.ssh/config.
 
-    Exit status: that of ssh, which is the command's, or 255 if ssh cannot connect.
+    Exit status: that of the remote command, or 255 if ssh cannot connect.
     """
     ref = add_namespace(parse_guest(guest, default_kind="vmi"), target)
     options = Options(port, login, identity, known_hosts, extra)

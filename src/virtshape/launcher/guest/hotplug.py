@@ -40,7 +40,7 @@ def set_memory(domain: Any, size: int) -> None:
     """Set the memory size of a running domain, in bytes; raise HotplugError if the size is out of range."""
     memory_range, wanted = find_memory_range(domain.XMLDesc(0)), size // _KIB
     if memory_range is None:
-        raise HotplugError("the guest was started with no room for more memory")
+        raise HotplugError("the guest was started without memory hotplug: restart the VM")
     if not memory_range.minimum <= wanted <= memory_range.maximum:
         least, most = memory_range.minimum // _KIB, memory_range.maximum // _KIB
         raise HotplugError(f"the guest can have between {least} and {most} MiB of memory")

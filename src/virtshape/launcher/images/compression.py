@@ -85,7 +85,7 @@ def _read_streams(packed: BinaryIO, make: Callable[[], _Decompressor]) -> Iterat
                 yield chunk
             more = packed.read(_CHUNK) if stream.needs_input else b""
             if stream.needs_input and not more:
-                raise EOFError("it ends too early")
+                raise EOFError("unexpected end of data")
             chunk = stream.decompress(more, _CHUNK)
         if chunk:
             yield chunk

@@ -115,7 +115,7 @@ def _receive(
         try:
             chunk = response.read1(_CHUNK)
         except (http.client.HTTPException, OSError) as error:
-            raise TransferError(f"the connection broke: {error}") from error
+            raise TransferError(f"the connection was lost: {error}") from error
         if not chunk:
             return
         _require_size(partial.size + len(chunk), limit)

@@ -126,7 +126,7 @@ class _View:
             raise RefusedImageError(f"{name} in the container image is not a file but a link or a device")
         self._taken += 1
         if self._taken > MAX_FILES:
-            raise RefusedImageError(f"the container image has more than {MAX_FILES} files where one is wanted")
+            raise RefusedImageError(f"the container image has more than {MAX_FILES} matching files")
         self.found = [one for one in self.found if one.name != name]
         path = self._target / f"file-{self._taken}"
         with SparseFile(path, self._room) as file:

@@ -154,7 +154,7 @@ class Registry:
                 try:
                     chunk = response.read1(_CHUNK)
                 except (HTTPException, OSError) as error:
-                    raise TransferError(f"the connection broke: {error}") from error
+                    raise TransferError(f"the connection was lost: {error}") from error
                 if not chunk:
                     return bytes(content)
                 content += chunk

@@ -24,7 +24,7 @@ from virtshape.launcher.node.taps import open_tun_to_guests
 
 TIMEOUT_SECONDS: Final = 20.0
 NO_PASTA: Final = "pasta is missing: install the package passt"
-NO_ROUTE: Final = "the machine has no default route"
+NO_ROUTE: Final = "this host has no default route"
 _ALLOW: Final = (
     "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0,"
     " kernel.apparmor_restrict_unprivileged_userns=0)"

@@ -70,7 +70,7 @@ def parse_users(text: str) -> range:
     if not (first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()):
         raise ValueError(f"invalid range of users {text!r}: must be FIRST-LAST, as in 60578-61106")
     if not 0 < int(first) <= int(last) < _NO_USER:
-        raise ValueError(f"invalid range of users {text!r}: must be within 1-{_NO_USER - 1}, the smaller one first")
+        raise ValueError(f"invalid range of users {text!r}: must be within 1-{_NO_USER - 1}, with FIRST not above LAST")
     return range(int(first), int(last) + 1)
 
 

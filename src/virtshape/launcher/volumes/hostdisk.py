@@ -39,11 +39,11 @@ def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
 def require_allowed(path: str, roots: Sequence[str]) -> Path:
     """Return the real path of a file; raise UnusableVolumeError unless it is below one of the roots."""
     if not roots:
-        raise UnusableVolumeError("this machine allows no host disks: its configuration names no directory for them")
+        raise UnusableVolumeError("this host allows no host disks: no directory is configured for them")
     real = Path(os.path.realpath(path))
     if not path.startswith("/") or not any(real.is_relative_to(os.path.realpath(root)) for root in roots):
         allowed = ", ".join(roots)
-        raise UnusableVolumeError(f"{path} is not in a directory that this machine allows: {allowed}", "path")
+        raise UnusableVolumeError(f"{path} is not in a directory that this host allows: {allowed}", "path")
     return real
 
 

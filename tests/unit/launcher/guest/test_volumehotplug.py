@@ -61,7 +61,7 @@ def test_virtio_disk_leaves_its_port_to_libvirt(mount: Path) -> None:
         (
             {"disk": {"bus": "virtio"}, "dedicatedIOThread": True},
             {},
-            r"spec.domain.devices.disks\[0\].dedicatedIOThread: the guest was started without a thread for it",
+            r"disks\[0\].dedicatedIOThread: the running guest has no dedicated I/O thread for this disk",
         ),
         ({"lun": {"bus": "scsi"}}, {}, "a LUN needs a block device"),
     ],

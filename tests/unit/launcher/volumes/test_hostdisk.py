@@ -71,15 +71,15 @@ def make_device(root: Path) -> Path:
 
 
 PROBLEMS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
-    "elsewhere": (lambda _: "/etc/passwd", {}, "path", "is not in a directory that this machine allows"),
-    "path with ..": (lambda root: f"{root}/../secret", {}, "path", "is not in a directory that this machine allows"),
-    "relative path": (lambda _: "disk.img", {}, "path", "is not in a directory that this machine allows"),
-    "link to a file outside": (link, {}, "path", "is not in a directory that this machine allows"),
+    "elsewhere": (lambda _: "/etc/passwd", {}, "path", "is not in a directory that this host allows"),
+    "path with ..": (lambda root: f"{root}/../secret", {}, "path", "is not in a directory that this host allows"),
+    "relative path": (lambda _: "disk.img", {}, "path", "is not in a directory that this host allows"),
+    "link to a file outside": (link, {}, "path", "is not in a directory that this host allows"),
     "link to a directory outside": (
         link_directory,
         {"type": "DiskOrCreate", "capacity": "1Mi"},
         "path",
-        "is not in a directory that this machine allows",
+        "is not in a directory that this host allows",
     ),
     "path with the prefix of a root": (lambda root: f"{root}-not", {}, "path", "is not in a directory"),
     "missing": (lambda root: root / "disk.img", {}, "path", "does not exist"),

@@ -35,7 +35,7 @@ def _show_accounts(subjects: list[JsonObject] | None) -> Cell:
 NAMESPACE = (NAME, column("Status", ".status.phase", "Active or Terminating."), AGE)
 SECRET = (NAME, column("Type", ".type", "Secret type."), computed("Data", "Number of values.", _count, ".data"), AGE)
 CONFIG_MAP = (NAME, computed("Data", "Number of values.", _count, ".data", ".binaryData"), AGE)
-SERVICE_ACCOUNT = (NAME, computed("Secrets", "Number of its secrets.", _count_elements, ".secrets"), AGE)
+SERVICE_ACCOUNT = (NAME, computed("Secrets", "Number of secrets.", _count_elements, ".secrets"), AGE)
 ROLE = (NAME, CREATED_AT)
 BINDING = (
     NAME,

@@ -73,8 +73,8 @@ _CREATION = Column(
 
 QUOTA = (
     NAME,
-    computed("Request", "Usage of each limit on requests.", _show_requests, ".status.hard", ".status.used"),
-    computed("Limit", "Usage of each limit on limits.", _show_limits, ".status.hard", ".status.used"),
+    computed("Request", "Usage of each quota on resource requests.", _show_requests, ".status.hard", ".status.used"),
+    computed("Limit", "Usage of each quota on resource limits.", _show_limits, ".status.hard", ".status.used"),
     AGE,
 )
 CLAIM = (
@@ -90,14 +90,14 @@ CLAIM = (
 )
 VOLUME = (
     NAME,
-    computed("Capacity", "Its size.", _show_or_empty, ".spec.capacity.storage"),
+    computed("Capacity", "Size of the volume.", _show_or_empty, ".spec.capacity.storage"),
     computed("Access Modes", "Access modes.", _show_modes, ".spec.accessModes"),
     computed("Reclaim Policy", "Reclaim policy.", _show_or_empty, ".spec.persistentVolumeReclaimPolicy"),
     _PHASE,
     computed("Claim", "Bound claim.", _show_claim, ".spec.claimRef.namespace", ".spec.claimRef.name"),
     _CLASS,
     _ATTRIBUTES,
-    computed("Reason", "Reason of the phase.", _show_or_empty, ".status.reason"),
+    computed("Reason", "Reason for the phase.", _show_or_empty, ".status.reason"),
     AGE,
     _VOLUME_MODE,
 )
@@ -106,7 +106,9 @@ STORAGE_CLASS = (
     column("Provisioner", ".provisioner", "Provisioner of its volumes."),
     computed("ReclaimPolicy", "Reclaim policy of its volumes.", _show_class_policy, ".reclaimPolicy"),
     computed("VolumeBindingMode", "Volume binding mode.", _show_binding_mode, ".volumeBindingMode"),
-    computed("AllowVolumeExpansion", "If volumes can expand.", _show_flag, ".allowVolumeExpansion", type_="boolean"),
+    computed(
+        "AllowVolumeExpansion", "Whether volumes can be expanded.", _show_flag, ".allowVolumeExpansion", type_="boolean"
+    ),
     AGE,
 )
 DATA_VOLUME = (
@@ -122,7 +124,7 @@ SNAPSHOT = (
     column("SourcePVC", ".spec.source.persistentVolumeClaimName", "Source claim of the snapshot."),
     column("SourceSnapshotContent", ".spec.source.volumeSnapshotContentName", "Snapshot content that it refers to."),
     column("RestoreSize", ".status.restoreSize", "Minimum size of a restored volume."),
-    column("SnapshotClass", ".spec.volumeSnapshotClassName", "Its class."),
+    column("SnapshotClass", ".spec.volumeSnapshotClassName", "Class of the snapshot."),
     column("SnapshotContent", ".status.boundVolumeSnapshotContentName", "Bound snapshot content."),
     _CREATION,
     CUSTOM_AGE,

@@ -157,14 +157,14 @@ NODE = (
         ".status.addresses[?(@.type=='ExternalIP')].address",
     ).wide,
     computed("OS-Image", "Operating system.", _show_text, ".status.nodeInfo.osImage").wide,
-    computed("Kernel-Version", "Its kernel.", _show_text, ".status.nodeInfo.kernelVersion").wide,
+    computed("Kernel-Version", "Kernel version.", _show_text, ".status.nodeInfo.kernelVersion").wide,
     computed("Container-Runtime", "Container runtime.", _show_text, ".status.nodeInfo.containerRuntimeVersion").wide,
 )
 POD = (
     NAME,
     computed(
         "Ready",
-        "Ready containers of all containers.",
+        "Ready and total number of containers.",
         _show_pod_readiness,
         ".spec.containers",
         ".status.containerStatuses",
@@ -180,7 +180,7 @@ POD = (
     ),
     computed("Restarts", "Number of container restarts.", _show_restarts, ".status.containerStatuses"),
     AGE,
-    computed("IP", "Its address.", _show_or_none, ".status.podIP").wide,
+    computed("IP", "Address of the pod.", _show_or_none, ".status.podIP").wide,
     computed("Node", "Node that it runs on.", _show_or_none, ".spec.nodeName").wide,
     computed("Nominated Node", "Nominated node.", _show_or_none, ".status.nominatedNodeName").wide,
     computed(
@@ -189,7 +189,9 @@ POD = (
 )
 DEPLOYMENT = (
     NAME,
-    computed("Ready", "Ready pods of all pods.", _show_ready_replicas, ".status.readyReplicas", ".spec.replicas"),
+    computed(
+        "Ready", "Ready and total number of pods.", _show_ready_replicas, ".status.readyReplicas", ".spec.replicas"
+    ),
     computed("Up-to-date", "Up-to-date pods.", _show_number, ".status.updatedReplicas"),
     computed("Available", "Available pods.", _show_number, ".status.availableReplicas"),
     AGE,
@@ -210,14 +212,14 @@ SERVICE = (
         ".spec.externalName",
         ".status.loadBalancer.ingress",
     ),
-    computed("Port(s)", "Its ports.", _show_ports, ".spec.ports"),
+    computed("Port(s)", "Ports of the Service.", _show_ports, ".spec.ports"),
     AGE,
     computed("Selector", "Pod selector.", _show_labels, ".spec.selector").wide,
 )
 REVISION = (
     NAME,
     computed("Controller", "Owner of the revision.", _show_owner, ".metadata.ownerReferences"),
-    computed("Revision", "Its number.", _show_number, ".revision"),
+    computed("Revision", "Revision number.", _show_number, ".revision"),
     AGE,
 )
 LEASE = (NAME, computed("Holder", "Holder of the lease.", _show_text, ".spec.holderIdentity"), AGE)
@@ -231,7 +233,7 @@ EVENT = (
         needs_clock=True,
     ),
     computed("Type", "Normal or Warning.", _show_text, ".type"),
-    computed("Reason", "Reason of the event.", _show_text, ".reason"),
+    computed("Reason", "Reason for the event.", _show_text, ".reason"),
     computed("Object", "Object of the event.", _show_involved, ".involvedObject.kind", ".involvedObject.name"),
     computed("Subobject", "Field of the object.", _show_text, ".involvedObject.fieldPath").wide,
     computed(

@@ -62,7 +62,9 @@ def design_hotplugged_disk(context: DesignContext, name: str, used_targets: Coll
     if context.devices.disable_hotplug:
         context.refuse(f"{DEVICES}.disableHotplug", "hotplug is disabled: restart the VM")
     if disk.dedicated_io_thread:
-        context.refuse(f"{at}.dedicatedIOThread", "the guest was started without a thread for it: restart the VM")
+        context.refuse(
+            f"{at}.dedicatedIOThread", "the running guest has no dedicated I/O thread for this disk: restart the VM"
+        )
     prefix = "vd" if guest_disk.bus == "virtio" else "sd"
     unit = next(unit for unit in count() if name_target(prefix, unit) not in used_targets)
     return _design_disk(context, disk, guest_disk, unit, Threads(), at)
