@@ -1,7 +1,7 @@
 """
 Admission entry points: default and validate an object by its kind, and reject it with all causes at once.
 
-The API server admits; the mutating webhook completes, and the validating webhook validates the completed object.
+The API server calls `admit`. On a cluster, the mutating webhook calls `complete`, the validating webhook `validate`.
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ def has_rules(kind: Kind) -> bool:
 
 
 def evaluate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Evaluation]:
-    """Return the object to store, with defaults, and all its violations, for the server, dry runs and lint."""
+    """Return the object to store, with defaults, and all its violations."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return evaluate_vm(submission, cluster)
@@ -49,7 +49,7 @@ def evaluate(submission: Submission, cluster: ClusterState, *, trusted: bool = F
 
 
 def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
-    """Return the object to store, with defaults. Raise StatusError with one cause per violation."""
+    """Return the object to store, with defaults, and its warnings. Raise StatusError with one cause per error."""
     evaluation = yield from evaluate(submission, cluster, trusted=trusted)
     return Admitted(evaluation.tree, require_valid(evaluation.violations))
 
@@ -66,7 +66,7 @@ def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = F
 
 
 def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
-    """Return the object, which has its defaults already, unchanged. Raise StatusError with one cause per violation."""
+    """Return an object that already has its defaults, and its warnings. Raise StatusError with one cause per error."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
             evaluation = yield from evaluate_completed_vm(submission, cluster)

@@ -1,4 +1,4 @@
-"""The result of checks: errors reject an object, some rules only cause warnings."""
+"""The result of checks: errors, which reject an object, and warnings."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
@@ -16,9 +16,9 @@ IN_USE: Final = "in-use"
 NO_EFFECT: Final = "no-effect"
 """Rule for settings that virtshape ignores."""
 MEMORY_NOT_SET: Final = "memory-not-set"
-"""Rule for a VM that has no memory from itself or its instance type, where KubeVirt accepts it."""
+"""Rule for a VM that KubeVirt accepts although neither the VM nor its instance type sets memory."""
 IMPOSSIBLE: Final = "impossible-preference"
-"""Rule for values of a preference that no guest can have, where KubeVirt accepts them."""
+"""Rule for values in a preference that KubeVirt accepts although no guest can have them."""
 WARNINGS: Final = frozenset(
     {
         DEPRECATED,

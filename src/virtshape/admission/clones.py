@@ -15,14 +15,14 @@ _MAX_CHAIN_LENGTH: Final = 8
 
 
 class CloneSources(NamedTuple):
-    """Namespaces that an object's author, or the service account it acts as, must be allowed to clone from."""
+    """Namespaces that the author of an object, or the object's service account, must be allowed to clone from."""
 
     namespaces: tuple[str, ...] = ()
     account: str = ""
 
 
 class CloneRequest(NamedTuple):
-    """The sources of the data that an object clones, and the service account it acts as."""
+    """The sources of the data that an object clones, and the object's service account."""
 
     namespace: str
     volumes: tuple[DataVolumeSpec, ...] = ()
@@ -31,7 +31,7 @@ class CloneRequest(NamedTuple):
 
 
 def find_clone_request(submission: Submission, namespace: str) -> CloneRequest | None:
-    """Return what an object clones, or None if it clones nothing or its spec did not change."""
+    """Return the sources of a DataVolume, a DataSource or a VM with templates; None for others and unchanged specs."""
     if submission.has_same_spec:
         return None
     match submission.kind.group, submission.kind.kind:
@@ -48,7 +48,7 @@ def find_clone_request(submission: Submission, namespace: str) -> CloneRequest |
 
 
 def search_clone_sources(request: CloneRequest) -> Search[CloneSources]:
-    """Find the other namespaces that data is cloned from."""
+    """Find the other namespaces that the request clones data from."""
     namespaces: set[str] = set()
     for spec in request.volumes:
         namespaces |= yield from search_foreign_origins(spec, request.namespace)
@@ -81,7 +81,7 @@ def list_foreign_targets(source: DataSourceSource, namespace: str) -> set[str]:
 
 
 def find_service_account(vm: VirtualMachine) -> str:
-    """Return the service account that a VM uses."""
+    """Return the service account of the VM's serviceAccount volume, or `default`."""
     template = vm.spec.template.spec
     for volume in (template.volumes if template else None) or ():
         if volume.service_account is not None and volume.service_account.service_account_name:
@@ -97,7 +97,7 @@ def _namespaces(source: DataVolumeSource | DataSourceSource, namespace: str) -> 
 
 
 def _follow(name: str, namespace: str) -> Search[set[str]]:
-    """Find the namespaces of the data behind a DataSource; its own namespace if it cannot be resolved."""
+    """Find the namespaces of the data behind a DataSource; if the chain breaks off, the namespace where it does."""
     for _ in range(_MAX_CHAIN_LENGTH):
         found = yield Reference("cdi.kubevirt.io", "DataSource", namespace, name)
         if not isinstance(found, DataSource):

@@ -1,8 +1,8 @@
 """
-What admission needs from the cluster.
+Queries of admission, and the interfaces that it reads the cluster through.
 
-Admission of an object is a generator: it yields each reference that it needs, is sent the object, and returns its
-decision. The API server answers from its store, the webhook from its caches and with requests.
+Admission of an object is a generator: it yields queries, receives the result of each, and returns its decision. The API
+server answers queries from its store; the webhook uses its caches, and requests to the cluster.
 """
 
 from collections.abc import Collection, Generator
@@ -29,7 +29,7 @@ class VMCount(Struct, frozen=True):
 
 Query = Reference | VMCount
 Steps = Generator[Query, Any, T]
-"""A decision that yields its queries one by one and is sent the object, None or the count."""
+"""A generator that yields queries, receives an object, None or a count for each, and returns a decision."""
 
 
 class Admitted(NamedTuple):
@@ -67,5 +67,5 @@ class ClusterState(Protocol):
 
 
 def read_configuration(found: Model | None) -> KubeVirtConfiguration | None:
-    """Return the configuration of the object at `CONFIGURATION`, if there is one."""
+    """Return the configuration in the KubeVirt object that was found at `CONFIGURATION`, or None."""
     return found.spec.configuration if isinstance(found, KubeVirt) else None

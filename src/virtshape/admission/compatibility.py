@@ -1,4 +1,4 @@
-"""Compatibility of instance types and preferences: whether a VM that names only the two can start, and why not."""
+"""Check whether an instance type is compatible with a preference."""
 
 from virtshape.admission.fit import Fit
 from virtshape.api.fielderror import FieldError
@@ -16,9 +16,9 @@ def check_compatibility(
     instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, architecture: str
 ) -> list[FieldError]:
     """
-    Return the requirements of the preference that the instance type does not meet.
+    Return the conflicts: requirements that the instance type does not meet, and vCPUs that cannot be spread.
 
-    A size that the instance type leaves to the VM counts as sufficient. `architecture` is that of VMs that set none.
+    A size that the instance type leaves to the VM counts as sufficient. `architecture` is the default for VMs.
     """
     fit = Fit(_draft_vm(instancetype, preference), instancetype, preference, architecture)
     spread = fit.check_spread()

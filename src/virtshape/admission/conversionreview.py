@@ -36,7 +36,7 @@ class _Review(Struct):
 
 
 class _Head(Struct, gc=False):
-    """The required fields of an object, so that a request of many other values is rejected at the first one."""
+    """The required fields of an object. Decoding them first rejects a request at the first value that lacks them."""
 
     api_version: str = field(name="apiVersion")
     kind: str

@@ -1,4 +1,4 @@
-"""Validate DataVolumes and DataVolume templates. Multiple sources only cause a warning, because one of them is used."""
+"""Validate DataVolume specs, also in templates. Multiple sources only cause a warning here, because one is used."""
 
 from collections.abc import Iterator
 from typing import Final

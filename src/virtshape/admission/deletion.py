@@ -39,7 +39,7 @@ def search_deletion_warnings(old: JsonObject) -> Steps[list[str]]:
 
 
 def _list_revisions(vm: VirtualMachine) -> set[str]:
-    """Return the names of all revisions in the spec and in the status."""
+    """Return the names of all revisions in the VM's spec and status."""
     names: set[str] = set()
     for role in KINDS:
         matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)

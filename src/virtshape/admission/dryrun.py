@@ -19,7 +19,7 @@ from virtshape.engine.requirements import check_requirements
 
 
 class DryRun(NamedTuple):
-    """Result of a dry run; the instance spec is complete only without conflicts."""
+    """Result of a dry run; `spec` is complete only if there are no conflicts."""
 
     conflicts: list[FieldError]
     unmet: list[FieldError]
@@ -30,14 +30,14 @@ class DryRun(NamedTuple):
 def dry_run_vm(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str
 ) -> DryRun:
-    """Expand a copy of the VM."""
+    """Expand a copy of the VM, and return all conflicts and unmet requirements with the result."""
     return dry_run_vm_in_place(duplicate(vm), shape, configuration, architecture)
 
 
 def dry_run_vm_in_place(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str
 ) -> DryRun:
-    """Expand the VM itself, which must not be used afterwards."""
+    """Expand the VM itself; its template must not be used afterwards."""
     draft = draft_template(vm)
     domain = draft.spec.domain
     own_vcpus = domain.cpu.guest if domain.cpu else None
@@ -62,7 +62,7 @@ def check_own_memory(
     """
     Check the memory of a VM whose instance type has a size of 0, or that names no instance type.
 
-    Missing memory is a warning: KubeVirt accepts both.
+    Missing memory is a warning, because KubeVirt accepts such VMs.
     """
     given = instancetype.memory if instancetype else None
     if is_named and (given is None or given.guest is None or not is_open(given)):
@@ -75,7 +75,7 @@ def check_own_memory(
 
 
 def with_default_field(conflict: FieldError, root: str) -> FieldError:
-    """Return the conflict with a field; only a missing default interface has none."""
+    """Return the conflict; if it has no field, it is about the default interface, and its field is set."""
     return conflict if conflict.field else conflict._replace(field=f"{root}.domain.devices.interfaces")
 
 

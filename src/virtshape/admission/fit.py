@@ -1,4 +1,4 @@
-"""Check a VM against its instance type and preference, including requirements when there are conflicts."""
+"""Check a VM against its instance type and preference; requirements are checked even if there are conflicts."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -44,7 +44,7 @@ class Fit(NamedTuple):
         return check_vcpus_spread(self.draft.spec.domain.cpu, TEMPLATE_ROOT, given, self.preference)
 
     def check_requirements(self) -> list[FieldError]:
-        """Return the unmet preference requirements, with the instance type's value for every conflicting field."""
+        """Return the unmet preference requirements; in a conflict with the VM, the instance type's value counts."""
         if self.preference is None or self.preference.requirements is None:
             return []
         cpu = self.draft.spec.domain.cpu
@@ -52,7 +52,7 @@ class Fit(NamedTuple):
         return check_requirements(self.instancetype, self.preference, self._predict(self.preference), own_vcpus)
 
     def _predict(self, preference: VirtualMachinePreferenceSpec) -> VirtualMachineInstanceSpec:
-        """Return the instance spec that would start, as far as requirements depend on it."""
+        """Return the fields of the expanded instance spec that requirements depend on."""
         spec = self.draft.spec
         given = self.instancetype.memory if self.instancetype else None
         domain = DomainSpec(
@@ -67,7 +67,7 @@ class Fit(NamedTuple):
         return predicted
 
     def advise(self, candidates: Iterable[Candidate], near_to: str) -> str:
-        """Return a hint that names instance types which fit."""
+        """Return a hint with the nearest instance types that fit, or that no known one does."""
         present = {conflict.fields for conflict in self.check_sizes()}
 
         def would_do(candidate: VirtualMachineInstancetypeSpec) -> bool:

@@ -16,13 +16,13 @@ def check_vm_host_access(
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
 ) -> list[FieldError]:
-    """Return every host resource that the VM's guest may not use; `spec` is the expanded instance spec."""
+    """Return a conflict per host resource that the guest may not use; `spec` is the expanded instance spec."""
     found = check_host_access(spec, TEMPLATE_ROOT, configuration, explain_host_disk)
     return [_attribute_to_instancetype(conflict, vm, shape) for conflict in found]
 
 
 def _attribute_to_instancetype(conflict: FieldError, vm: VirtualMachine, shape: Shape) -> FieldError:
-    """Report the matcher as the field if the instance type requests the resource; the VM has no such field."""
+    """Return the conflict with the matcher as its field if the instance type, not the VM, requests the resource."""
     instancetype = shape.instancetype
     if instancetype is None:
         return conflict

@@ -1,8 +1,8 @@
 """
-Find preferences that no guest can have: values that are rejected in every VM that leaves them to the preference.
+Find impossible preferences: values that are rejected in every VM that leaves them to the preference.
 
 KubeVirt accepts such preferences, so they only cause warnings. The preference is applied to a guest that has one device
-of each kind, and the rules for guests check the result; their fields are translated to those of the preference.
+of each kind. The rules for guests check the result, and the fields they report are translated to preference fields.
 """
 
 import re
@@ -65,13 +65,13 @@ _FIELDS: Final = tuple(
         (r"^spec\.terminationGracePeriodSeconds", "spec.preferredTerminationGracePeriodSeconds"),
     )
 )
-"""The field of a guest and the field of the preference that it comes from."""
+"""Patterns of guest fields, each with the field of the preference that it comes from."""
 
 
 def check_possible(
     preference: VirtualMachinePreferenceSpec, configuration: KubeVirtConfiguration | None
 ) -> Iterator[FieldError]:
-    """Yield all values and combinations that no guest can have."""
+    """Yield the values and combinations in the preference that no guest can have or that have no effect."""
     found = [*_check_guests(preference, configuration), *_check_firmware(preference), *_check_others(preference)]
     for field, message in dict.fromkeys(found):
         yield FieldError(field, message, rule=IMPOSSIBLE)
@@ -80,7 +80,7 @@ def check_possible(
 def _check_guests(
     preference: VirtualMachinePreferenceSpec, configuration: KubeVirtConfiguration | None
 ) -> Iterator[tuple[str, str]]:
-    """Check a guest of each architecture; what is possible on one of them is possible."""
+    """Yield field and message of each violation if the preference is impossible on every architecture it allows."""
     required = _required_architecture(preference)
     stated = preference.preferred_architecture or (required if required in ARCHITECTURES else "")
     by_architecture = [
@@ -103,7 +103,7 @@ def _check_guest(
 
 
 def _build_guest(preference: VirtualMachinePreferenceSpec, architecture: str) -> JsonObject:
-    """Return a guest that has the devices and settings which the preference needs and cannot set."""
+    """Return a guest with the devices and settings that the preference requires but cannot add."""
     preferred, domain = preference.devices, _GUEST["domain"]
     devices = dict(domain["devices"])
     if preferred is not None and (preferred.preferred_input_bus or preferred.preferred_input_type):
@@ -134,7 +134,7 @@ def _translate(field: str, preference: VirtualMachinePreferenceSpec) -> str:
 
 
 def _check_firmware(preference: VirtualMachinePreferenceSpec) -> Iterator[tuple[str, str]]:
-    """Check firmware preferences that are never applied."""
+    """Yield field and message of each firmware preference that is never applied."""
     firmware = preference.firmware or FirmwarePreferences()
     at = "spec.firmware"
     if firmware.preferred_use_bios_serial and not firmware.preferred_use_bios:
@@ -153,7 +153,7 @@ def _check_firmware(preference: VirtualMachinePreferenceSpec) -> Iterator[tuple[
 
 
 def _check_others(preference: VirtualMachinePreferenceSpec) -> Iterator[tuple[str, str]]:
-    """Check what does not become part of a guest's spec."""
+    """Check the values that do not become part of a guest's spec; yield field and message of each problem."""
     required = _required_architecture(preference)
     if required and required not in ARCHITECTURES:
         field = "spec.requirements.architecture"

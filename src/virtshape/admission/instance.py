@@ -52,7 +52,7 @@ def evaluate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
 
 
 def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
-    """Return the completed VMI, before other webhooks change it; StatusError if it cannot be completed."""
+    """Return the VMI with defaults, before other webhooks change it. Raise StatusError if that is not possible."""
     new, old = submission.new, submission.old
     if old is not None:
         return Admitted(_keep_status(new, old, trusted=trusted), [])
@@ -66,7 +66,7 @@ def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
 
 
 def evaluate_completed_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Evaluation]:
-    """Return the VMI, which has its defaults already, unchanged, and all its violations."""
+    """Return a VMI that already has its defaults, unchanged, and all its violations."""
     new, old = submission.new, submission.old
     if old is not None:
         return Evaluation(new, [] if trusted else list(_check_changed(new, old)))
@@ -78,7 +78,7 @@ def evaluate_completed_vmi(submission: Submission, cluster: ClusterState, *, tru
 
 
 def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:
-    """Ignore a status that a user writes: VMIs have no status subresource that RBAC could protect."""
+    """Return the new VMI, with the old status if a user writes it: VMIs have no status subresource for RBAC."""
     if trusted or new.get("status") == old.get("status"):
         return new
     kept = {field: value for field, value in new.items() if field != "status"}

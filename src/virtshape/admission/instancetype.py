@@ -23,7 +23,7 @@ def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> Ch
 
 
 def check_deprecated(spec: VirtualMachineInstancetypeSpec, version: str) -> Iterator[FieldError]:
-    """Yield what is deprecated in an instance type written at this version of its group."""
+    """Yield a violation for each deprecated field or value of an instance type written at this version of its group."""
     if spec.launch_security is not None:
         message = "launchSecurity is deprecated and will be removed in a future release. Use preference instead."
         yield FieldError("spec.launchSecurity", message, rule=DEPRECATED)

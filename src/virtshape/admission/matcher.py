@@ -86,7 +86,7 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
 
 def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[FieldError]:
     """
-    Keep an already inferred name when a manifest that asks for inference is applied again.
+    Keep an already inferred name when a manifest that asks for inference is applied again; return a warning for each.
 
     A client that applies such a file sends inferFromVolume together with the unchanged inferred name.
     """

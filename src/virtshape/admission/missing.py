@@ -16,7 +16,7 @@ def describe_missing(reference: Reference, finder: Finder) -> str:
 
 def search_explanation(reference: Reference, role: Role, namespace: str, finder: Finder, advice: str) -> Search[str]:
     """
-    Return a message that an object does not exist, with an alternative of the same name, or else the advice.
+    Return a message that an object does not exist, with another object of that name, a similar name, or the advice.
 
     The finder is used only for similar names.
     """

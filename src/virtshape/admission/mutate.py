@@ -1,7 +1,7 @@
 """
 Defaulting of VMs: infer matchers, and store what the preference sets permanently.
 
-Changes the VM passed in, which is the caller's copy.
+The functions change the VM that they are given, which is the caller's copy.
 """
 
 from typing import NamedTuple
@@ -48,7 +48,7 @@ def search_defaults(vm: VirtualMachine, old: VirtualMachine | None = None) -> Se
     warnings += references.warnings
     if vm.spec.preference is None or "preference" in references.unresolved:
         return Mutated(vm, warnings, references, Found())
-    found = yield from search_role(vm, "preference")  # validation reports an unusable one
+    found = yield from search_role(vm, "preference")  # validation reports an unusable preference
     preference = preference_spec(found.object)
     if preference is not None:
         write_preferred(vm, preference)
@@ -56,7 +56,7 @@ def search_defaults(vm: VirtualMachine, old: VirtualMachine | None = None) -> Se
 
 
 def resolve_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> Search[References]:
-    """Check the matchers of the VM, and infer the valid ones that ask for it, in place."""
+    """Check the matchers of the VM. Set the names of valid matchers that ask for inference."""
     causes = check_matchers(vm, old)
     if not causes and not asks_for_inference(vm):
         return References()

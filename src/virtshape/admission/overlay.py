@@ -6,7 +6,7 @@ from virtshape.api.model import JsonObject
 
 
 def overlay(tree: Any, before: Any, after: Any) -> Any:
-    """Return the tree with all differences between `before` and `after`, two encodings of its struct."""
+    """Return the tree with the changes from `before` to `after`, which are encodings of its struct."""
     return tree if before == after else _overlay_unequal(tree, before, after)
 
 

@@ -1,7 +1,7 @@
 """
 Fields that must not change during the lifetime of a VM (machine type, firmware UUID, ...) and are stored in it.
 
-Changes the VM passed in, which is the caller's copy.
+The functions change the VM that they are given, which is the caller's copy.
 """
 
 from typing import Final

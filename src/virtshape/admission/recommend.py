@@ -83,7 +83,7 @@ class Recommendation(NamedTuple):
 
 
 def recommend(offers: Iterable[Offer], need: Need) -> Recommendation:
-    """Sort instance types by the need; of two with the same size, the one with fewer features comes first."""
+    """Sort instance types into fitting and others; of two with the same size, the one with fewer features is first."""
     fitting, missing = [], []
     for offer in offers:
         if offer.vcpus and offer.memory.amount > 0:
@@ -123,7 +123,7 @@ def _find_reasons(offer: Offer, need: Need) -> Iterator[str]:
 
 
 def _measure_distance(offer: Offer, need: Need) -> Decimal:
-    """Return by which factor an instance type is too small or too large, plus missing GPUs."""
+    """Return the sum of the factors by which vCPUs and memory miss the need, and the number of missing GPUs."""
     required = need.preference.requirements if need.preference else None
     least_vcpus = max(need.cpu_min or 0, required.cpu.guest if required and required.cpu else 0)
     most_vcpus = Decimal(need.cpu_max) if need.cpu_max is not None else None

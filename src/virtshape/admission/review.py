@@ -62,7 +62,7 @@ class _Review(Struct):
 
 
 def parse_admission_request(data: bytes) -> AdmissionRequest:
-    """Decode the request of an AdmissionReview; raise StatusError 400 if the body is not one."""
+    """Return the request in an AdmissionReview; raise StatusError 400 if the body is not an AdmissionReview."""
     try:
         review = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -103,7 +103,7 @@ def create_json_patch(before: Any, after: Any) -> list[JsonObject]:
     """
     Return the operations that turn `before` into `after`; empty if they are equal.
 
-    Lists of equal length are compared item by item, others are replaced.
+    Lists of equal length are compared item by item; other lists are replaced.
     """
     return list(_compare(before, after, ""))
 
@@ -116,7 +116,7 @@ def _compare(before: Any, after: Any, path: str) -> Iterator[JsonObject]:
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _compare(old, new, f"{path}/{number}")
-    elif type(before) is not type(after) or before != after:  # 1 == True, but they are different values
+    elif type(before) is not type(after) or before != after:  # 1 == True in Python, but not in JSON
         yield {"op": "replace", "path": path, "value": after}
 
 

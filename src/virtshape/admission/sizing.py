@@ -25,7 +25,7 @@ def check_sizing(found: Any) -> Iterator[FieldError]:
     preference = preference_spec(found)
     if preference is not None:
         result = check_preference(preference)
-        if found.api_version.startswith(FLAVOR_GROUP):  # fields that are deprecated elsewhere have no replacement there
+        if found.api_version.startswith(FLAVOR_GROUP):  # this group lacks the replacements of deprecated fields
             yield from _report_preference(result._replace(warnings=[]))
         else:
             yield from _report_preference(result)

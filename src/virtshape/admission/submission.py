@@ -12,7 +12,7 @@ class Submission:
     An object to admit, and the object that it replaces.
 
     `has_same_spec` is True for an update that leaves the spec unchanged. `decoded` is the struct of `new`, if known.
-    An object that is not `stored` is only evaluated: the evaluation has the tree as it is, without defaults.
+    If `stored` is False, the object is only evaluated, and the evaluation has its tree without defaults.
     """
 
     def __init__(

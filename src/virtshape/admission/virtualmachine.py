@@ -1,7 +1,6 @@
 """
-The evaluation of VMs: set defaults, and collect all violations.
+Evaluation of VMs for the API server, the webhook and lint: set defaults, and collect all violations.
 
-The API server, the webhook and lint call it.
 An update that leaves the spec unchanged after defaulting always passes, and so does any update to a VM that is being
 deleted.
 """
@@ -61,14 +60,14 @@ def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted
 
 
 def evaluate_completed_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluation]:
-    """Return the VM, which has its defaults already, unchanged, and all its violations."""
+    """Return a VM that already has its defaults, unchanged, and all its violations."""
     if _is_unchanged(submission):
         return Evaluation(submission.new, [])
     vm: VirtualMachine = submission.take()
     before: VirtualMachine | None = submission.decode_old()
     if before is not None and vm.spec == before.spec:
         return Evaluation(submission.new, [])
-    references = yield from resolve_matchers(vm, before)  # another webhook may have changed them after ours
+    references = yield from resolve_matchers(vm, before)  # another webhook may have changed the matchers
     completed = _Completed(vm, before, submission.new, references.warnings, references, None)
     return (yield from _evaluate(completed, cluster))
 
@@ -80,7 +79,7 @@ def _is_unchanged(submission: Submission) -> bool:
 
 
 class _Completed(NamedTuple):
-    """A VM with defaults, the VM that it replaces, the tree to store, and the preference, if it applies further."""
+    """A VM with defaults, the VM that it replaces, the tree to store, and the preference unless it was released."""
 
     vm: VirtualMachine
     before: VirtualMachine | None
@@ -115,7 +114,7 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
 
 
 def _evaluate(completed: _Completed, cluster: ClusterState) -> Steps[Evaluation]:
-    """Gather the objects that the VM refers to, and check it. Consumes the VM."""
+    """Gather the objects that the VM refers to, and check the VM, which is expanded in place."""
     vm, before, tree, warnings, references, preference = completed
     inputs = yield from gather_validation_inputs(vm, before, cluster.known, references, preference)
     unresolved = references.error.causes if references.error is not None else ()
@@ -131,14 +130,14 @@ class _Resolved(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Return True if nothing is missing."""
+        """Return True if no object that the VM names is missing."""
         return self.has_size and self.has_preference
 
 
 def check_vm(
     vm: VirtualMachine, tree: JsonObject, inputs: ValidationInputs, cluster: ClusterState
 ) -> Iterator[FieldError]:
-    """Yield all violations of a VM that would be stored as this tree. Consumes the VM."""
+    """Yield all violations of a VM that would be stored as this tree. The VM is expanded in place."""
     configuration = inputs.configuration
     yield from check_vm_without_guest(vm)
     yield from _check_references(vm, inputs)
@@ -171,7 +170,7 @@ def _resolve(vm: VirtualMachine, inputs: ValidationInputs) -> _Resolved:
 
 
 def _check_references(vm: VirtualMachine, inputs: ValidationInputs) -> Iterator[FieldError]:
-    """Yield what is missing or unusable."""
+    """Yield a violation if the instance type, flavor or preference is missing or unusable."""
     is_deferred = _is_deferred(inputs.configuration)
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     yield from _check_found(role, inputs.sizing, is_deferred)

@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 UNRESOLVED: Final = Found(error=StatusError(422, "Invalid", "the matcher is invalid"))
-"""An object whose matcher is invalid or cannot be inferred; the error of the matcher is reported."""
+"""The result for a matcher that is invalid or cannot be inferred, whose error is reported separately."""
 
 
 class References(NamedTuple):
@@ -39,7 +39,7 @@ class References(NamedTuple):
     The result of resolving the matchers of a VM.
 
     `error` has one cause for each matcher that is invalid or cannot be inferred, and `unresolved` are their roles.
-    `inferred` are the volumes that matchers were to be inferred from.
+    `inferred` has the volume of each matcher that asks for inference.
     """
 
     error: StatusError | None = None
@@ -49,7 +49,7 @@ class References(NamedTuple):
 
 
 class ValidationInputs(NamedTuple):
-    """What the validity of a VM depends on; `sizing` is its instance type or flavor."""
+    """The objects that the validity of a VM depends on; `sizing` is its instance type or flavor."""
 
     sizing: Found
     preference: Found
@@ -63,7 +63,7 @@ def gather_validation_inputs(
     references: References,
     preference: Found | None = None,
 ) -> Search[ValidationInputs]:
-    """Gather what the validity of the VM depends on; `preference` is passed if it was found before."""
+    """Gather the objects that the validity of the VM depends on; `preference` is an earlier search result, or None."""
     configuration = read_configuration((yield CONFIGURATION))
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     sizing = UNRESOLVED if role in references.unresolved else (yield from search_role(vm, role))

@@ -106,7 +106,7 @@ class Impersonation(Struct, frozen=True):
 
 
 class Access(Struct, frozen=True):
-    """How to reach one server as one user; `authority` is PEM, and empty means the CAs of the system."""
+    """How to reach one server as one user; `authority` has CA certificates in PEM, and is empty for the system's."""
 
     server: str
     credentials: CredentialSource = StaticCredentials(Credentials())
@@ -120,7 +120,7 @@ class Access(Struct, frozen=True):
 
 
 def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
-    """Return the TLS context for a server, with the client certificate if any."""
+    """Return the TLS context for a server, with the client certificate if any; raise ConfigError if one is invalid."""
     try:
         context = ssl.create_default_context(cadata=access.authority.decode() or None)
         if access.insecure:
@@ -134,7 +134,7 @@ def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, identity: Identity) -> None:
-    # ssl loads certificates only from files; this one is private to its owner and deleted at once.
+    # The ssl module loads certificates only from files; this file is private to its owner and deleted at once.
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:
         file.write(identity.certificate + b"\n" + identity.key)
         file.flush()

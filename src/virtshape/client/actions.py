@@ -16,7 +16,7 @@ Resource = Literal["virtualmachines", "virtualmachineinstances"]
 def format_action(
     namespace: str, resource: Resource, name: str, action: str, query: dict[str, str] | None = None
 ) -> str:
-    """Return the path of an action on an object; arguments follow after slashes."""
+    """Return the path of an action on an object; `action` may have arguments after slashes."""
     path = f"/apis/{GROUP}/{VERSION}/namespaces/{quote(namespace, safe='')}/{resource}/{quote(name, safe='')}/{action}"
     return f"{path}?{urlencode(query)}" if query else path
 

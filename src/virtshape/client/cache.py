@@ -1,8 +1,8 @@
 """
 Cache of objects of one kind, by namespace and name and by custom indexes.
 
-Reports what each update changed. Stores objects encoded, which takes a tenth of the memory, and decodes them on access,
-so each caller gets its own copy.
+Each update returns its changes. Objects are stored encoded, which takes a tenth of the memory, and decoded on access,
+so that each caller gets its own copy.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from virtshape.client.resources import metadata_of
 T = TypeVar("T", bound=Model)
 
 Indexer = Callable[[T], Iterable[str]]
-"""Returns the index values of an object."""
+"""A function that returns the index values of an object."""
 
 
 class ObjectKey(NamedTuple):
-    """Namespace and name of an object; the namespace is empty for cluster-wide kinds."""
+    """Namespace and name of an object; the namespace is empty for cluster-scoped kinds."""
 
     namespace: str
     name: str
@@ -64,20 +64,20 @@ class Cache(Generic[T]):
         return map(self._read, list(self._entries.values()))
 
     def find(self, name: str, namespace: str = "") -> T | None:
-        """Return the object of this name, or None."""
+        """Return the object with this name, or None."""
         entry = self._entries.get(ObjectKey(namespace, name))
         return self._read(entry) if entry is not None else None
 
     def list(self, namespace: str = "") -> Sequence[T]:
-        """Return all objects in a namespace, or in all."""
+        """Return all objects in a namespace, or in all namespaces."""
         return [self._read(self._entries[place]) for place in self.list_keys(namespace)]
 
     def list_keys(self, namespace: str = "") -> Sequence[ObjectKey]:
-        """Return the keys of all objects in a namespace, or in all."""
+        """Return the keys of all objects in a namespace, or in all namespaces."""
         return list(self._by_namespace.get(namespace, ()) if namespace else self._entries)
 
     def list_uids(self) -> Sequence[str]:
-        """Return the uids of all objects."""
+        """Return the UIDs of all objects."""
         return [entry.uid for entry in self._entries.values()]
 
     def find_by(self, index: str, value: str) -> Sequence[T]:
@@ -96,7 +96,7 @@ class Cache(Generic[T]):
             self._enter(place, item)
             return [Change("ADDED", item)]
         metadata = metadata_of(item)
-        if before.uid != metadata.uid:  # missed: deleted and created again under the same name
+        if before.uid != metadata.uid:  # the object was deleted, and another one has its name
             gone = self._read(before)
             return [*self.drop(gone), *self.put(item)]
         if before.revision == metadata.resource_version:
@@ -115,7 +115,7 @@ class Cache(Generic[T]):
         return [Change("DELETED", item)]
 
     def replace(self, items: Iterable[T]) -> Sequence[Change[T]]:
-        """Replace the contents by these objects; return the changes."""
+        """Replace the contents with these objects; return the changes."""
         present = {key_of(item): item for item in items}
         changes: list[Change[T]] = []
         for place in [place for place in self._entries if place not in present]:

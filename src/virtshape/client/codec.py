@@ -1,7 +1,7 @@
 """
-Decoding and encoding of objects, which keeps fields unknown to this version.
+Decode and encode objects, and keep the fields that are unknown to this version.
 
-Unknown fields are encoded again, so that an update never deletes fields that only a newer server knows. An object of a
+Unknown fields are encoded again, so that an update never deletes fields that only a newer server knows. An object in a
 list that cannot be decoded is logged and skipped, so that it does not block the others.
 """
 
@@ -56,7 +56,7 @@ class ObjectCodec:
         self._kept: OrderedDict[tuple[str, str], Unknown] = OrderedDict()
 
     def decode(self, data: bytes, struct: type[T]) -> T:
-        """Return the decoded object."""
+        """Return the decoded object, and remember its unknown fields; raise DecodeError if it is invalid."""
         try:
             return codec.decode(data, struct)
         except DecodeError:
@@ -65,7 +65,7 @@ class ObjectCodec:
         return item
 
     def try_decode(self, data: bytes, struct: type[T]) -> T | None:
-        """Return a decoded object of a list or watch; log it and return None if it is invalid."""
+        """Return a decoded object from a list or watch; if it is invalid, log a warning and return None."""
         try:
             return self.decode(data, struct)
         except DecodeError as error:
@@ -75,7 +75,7 @@ class ObjectCodec:
             return None
 
     def decode_list(self, data: bytes, struct: type[T]) -> Listing[T]:
-        """Return the objects of a list that can be decoded."""
+        """Return the list without objects that cannot be decoded."""
         answer = _list_decoder.decode(data)
         head = _write_head(kind_of(struct))
         found = (self.try_decode(_complete(bytes(item), head), struct) for item in answer.items or ())

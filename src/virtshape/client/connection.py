@@ -69,7 +69,7 @@ async def _get_route(endpoint: Endpoint) -> JsonObject:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; `reusable` once a response is complete and both sides keep the connection alive."""
+    """One connection; `reusable` is True once a response is complete and both sides keep the connection alive."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def write(self, data: bytes) -> None:
-        """Send a part of the request body; wait until the server has read most of the parts before."""
+        """Send a part of the request body; wait while too much data is not sent yet."""
         self._require_connected()
         self._transport.write(data)
         await self._writable.wait()
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         return b"".join([chunk async for chunk in self.chunks()])
 
     def switch_protocol(self, successor: asyncio.Protocol) -> None:
-        """Hand the connection and any buffered data over to another protocol; raise if it is already lost."""
+        """Hand the connection and any buffered data over to another protocol; raise UnreachableError if it is lost."""
         self._require_connected()
         self._transport.set_protocol(successor)
         successor.connection_made(self._transport)
@@ -150,7 +150,7 @@ class Connection(asyncio.Protocol):
             raise UnreachableError(str(self._problem)) from self._problem
 
     def close(self) -> None:
-        """Close without waiting for the server's TLS shutdown, because the process may exit right after."""
+        """Close the connection without waiting for the server's TLS shutdown, because the process may exit at once."""
         self.reusable = False
         self._transport.abort()
 
@@ -201,7 +201,7 @@ class Connection(asyncio.Protocol):
         self.headers[key] = f"{self.headers[key]}\n{text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
-        """Mark the response head as complete, unless another one follows: 1xx responses are informational."""
+        """Mark the response head as complete, unless it is informational (1xx) and another one follows."""
         self.status = self._parser.get_status_code()
         self._has_head = self.status >= 200 or self.status == _SWITCHING_PROTOCOLS
         if self._has_head:

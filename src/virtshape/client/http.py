@@ -1,8 +1,8 @@
 """
 HTTP/1.1 transport with keep-alive connections.
 
-Retries only reads that got no response, and requests rejected with 401 once, with new credentials. Requests beyond the
-connection limit wait; streams and WebSockets use separate connections.
+Only reads that got no response on a reused connection, and requests rejected with 401, are repeated once, the latter
+with new credentials. Requests beyond the connection limit wait; streams and WebSockets use separate connections.
 """
 
 import asyncio
@@ -216,7 +216,7 @@ class HttpTransport:
     async def _get_tls(self) -> ssl.SSLContext:
         identity = (await self._access.credentials.fetch()).identity
         if self._tls is None or self._tls[0] != identity:
-            for connection in self._idle:  # they use the previous certificate
+            for connection in self._idle:  # idle connections use the previous certificate
                 connection.close()
             self._idle.clear()
             self._tls = identity, build_context(self._access, identity)

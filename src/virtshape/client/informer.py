@@ -2,10 +2,8 @@
 Informers: a local cache of the server's objects, kept up to date by list and watch.
 
 Each change of an object is reported once and in order. A watch that ends is resumed; if its revision is compacted, the
-objects are listed again and the differences reported as changes. A kind that the server does not serve has no objects
-and is retried.
-
-Informers is a set of them that run together. Reads come from caches and may be slightly out of date.
+objects are listed again and the differences are reported as changes. A kind that the server does not serve has no
+objects and is retried. Reads come from the cache and may be slightly out of date.
 """
 
 import asyncio
@@ -132,7 +130,7 @@ class Informer(Generic[T]):
         return page.revision
 
     async def _follow(self, revision: str) -> None:
-        """Watch from a revision, again and again, until an error; raise GoneError if a new list is needed."""
+        """Watch from a revision, and resume the watch if it ends or fails; raise GoneError if a new list is needed."""
         while True:
             began = asyncio.get_running_loop().time()
             start = revision
@@ -191,7 +189,7 @@ class Informer(Generic[T]):
 
 
 class Informers:
-    """One informer per kind."""
+    """A set of informers that run together, one per kind."""
 
     def __init__(self, client: Client, namespace: str = "", *, resync_seconds: float = 0) -> None:
         self._client = client
@@ -200,7 +198,7 @@ class Informers:
         self._informers: dict[type[Model], Informer[Any]] = {}
 
     def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None, *, labels: str = "") -> Informer[T]:
-        """Return the informer of a kind, created if missing; all must be added before they run."""
+        """Return the informer for a kind, created if needed; all informers must be added before they run."""
         if kind not in self._informers:
             self._informers[kind] = Informer(
                 self._client,
@@ -213,12 +211,12 @@ class Informers:
         return self._informers[kind]
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """Return the cached object of this name, or None."""
+        """Return the cached object with this name, or None."""
         found: T | None = self._informers[kind].cache.find(name, namespace)
         return found
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """Return all objects of a kind in a namespace, or in all."""
+        """Return all objects of a kind in a namespace, or in all namespaces."""
         found: Sequence[T] = self._informers[kind].cache.list(namespace)
         return found
 
@@ -227,7 +225,7 @@ class Informers:
         return self._informers[kind].cache.list_keys()
 
     def list_uids(self, kind: type[Model]) -> Sequence[str]:
-        """Return the uids of all objects of a kind."""
+        """Return the UIDs of all objects of a kind."""
         return self._informers[kind].cache.list_uids()
 
     def find_keys_by(self, kind: type[Model], index: str, value: str) -> Sequence[ObjectKey]:
@@ -248,6 +246,6 @@ class Informers:
             yield
 
     async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:
-        """Wait until these kinds, or all, are synced."""
+        """Wait until the informers of these kinds, or of all kinds, have synced."""
         for kind in self._informers if kinds is None else kinds:
             await self._informers[kind].synced.wait()

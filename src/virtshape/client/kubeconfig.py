@@ -1,7 +1,7 @@
 """
 Kubeconfig files, read as kubectl does: $KUBECONFIG, ~/.kube/config, or a pod's service account.
 
-Reads files and opens no connections. The first of several files to set a value wins; paths are relative to their file.
+If several files set a value, the first one wins; paths are relative to their file. No connections are opened here.
 """
 
 import binascii
@@ -123,7 +123,7 @@ def list_paths(environment: Mapping[str, str]) -> list[Path]:
 
 
 def load_config(paths: Sequence[Path], *, must_exist: bool = False) -> Config:
-    """Merge all files; missing ones are skipped unless `must_exist` is set."""
+    """Return the merged files; raise ConfigError if one is invalid, or missing although `must_exist` is set."""
     config = Config(clusters={}, users={}, contexts={})
     for path in paths:
         try:
@@ -155,14 +155,14 @@ def _merge(config: Config, text: str, path: Path) -> None:
 
 
 def _without_nulls(tree: Any) -> Any:
-    """Remove nulls, as Go's decoder does."""
+    """Return the tree without nulls, which Go's decoder ignores."""
     if isinstance(tree, dict):
         return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
     return [_without_nulls(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def choose_access(config: Config, context: str = "", *, cluster: str = "", user: str = "") -> Access:
-    """Return the access of a context, by default the current one; `cluster` and `user` override the context's."""
+    """Return the access for a context, by default the current one; `cluster` and `user` override its own."""
     chosen = _choose_context(config, context, cluster, user)
     place, place_home = _get_entry(config.clusters, chosen.cluster, "cluster")
     account, user_home = _get_entry(config.users, chosen.user, "user") if chosen.user else (User(), Path())
@@ -188,7 +188,7 @@ def _choose_context(config: Config, name: str, cluster: str, user: str) -> Conte
 
 
 def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIRECTORY) -> Access | None:
-    """Return the access of the pod's service account; None outside of pods."""
+    """Return the access for the pod's service account; None outside of pods."""
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
     token = directory / "token"
     if not host or not port or not token.exists():

@@ -1,7 +1,7 @@
 """
 Command-line overrides of a kubeconfig: server, CA, credentials and impersonation.
 
-Reads the files that the options name; opens no connections.
+The files that the options name are read; no connections are opened.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from virtshape.client.errors import ConfigError
 
 
 class Overrides(Struct, frozen=True, kw_only=True):
-    """Values that override the kubeconfig; empty ones do not."""
+    """Values that override the kubeconfig; empty values have no effect."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -29,7 +29,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
 
 
 def override_access(access: Access, said: Overrides) -> Access:
-    """Return the access with the overrides applied; raise ConfigError if they are inconsistent."""
+    """Return the access with the overrides; raise ConfigError if they are inconsistent or a file cannot be read."""
     if said.insecure_skip_tls_verify and said.certificate_authority:
         raise ConfigError("certificate-authority and insecure-skip-tls-verify are mutually exclusive: keep one of them")
     access = replace(

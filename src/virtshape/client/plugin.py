@@ -1,7 +1,7 @@
 """
 Exec credential plugins: programs named in a kubeconfig that print a token or a certificate.
 
-A plugin runs when credentials are needed, and again when they expire or are rejected. Never prompts on a terminal.
+A plugin runs when credentials are needed, and again when they expire or are rejected. It cannot prompt on a terminal.
 """
 
 import asyncio

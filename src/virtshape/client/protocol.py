@@ -58,7 +58,7 @@ class Client(Protocol):
         revision: str = "",
         match: Literal["", "Exact", "NotOlderThan"] = "",
     ) -> Listing[T]:
-        """Return the objects that match both selectors, in one or all namespaces; GoneError if compacted."""
+        """Return objects that match both selectors, in one or all namespaces; raise GoneError if they are compacted."""
 
     def watch(
         self,
@@ -73,7 +73,7 @@ class Client(Protocol):
         timeout: int = 0,
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """
-        Yield changes after a revision until the server ends the watch; close it when done.
+        Yield changes after a revision until the server ends the watch; the caller must close the generator.
 
         With `initial`, all existing objects come first. Raises GoneError if the revision is compacted.
         """
@@ -82,10 +82,10 @@ class Client(Protocol):
         """Create an object; return it as stored."""
 
     async def update(self, item: T, *, dry_run: bool = False) -> T:
-        """Replace an object; raise StatusError 409 if its resourceVersion is set and outdated."""
+        """Replace an object and return it; raise StatusError 409 if its resourceVersion is set and outdated."""
 
     async def update_status(self, item: T) -> T:
-        """Replace only the status of an object."""
+        """Replace only the status of an object; return the object."""
 
     async def patch(
         self,
@@ -100,7 +100,7 @@ class Client(Protocol):
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Patch an object; the patch is a tree, or with `apply` optionally an object."""
+        """Patch an object and return it; `patch` is a tree or, for server-side apply, a tree or a struct."""
 
     async def delete(
         self,
@@ -114,7 +114,7 @@ class Client(Protocol):
         grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> T | None:
-        """Delete an object if it still has that uid and revision; return it if finalizers keep it."""
+        """Delete an object if it has the given UID and revision; return the object if it still exists, or None."""
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,7 +1,7 @@
 """
 Request logging as in kubectl: method, URL, status, duration and, at higher levels, bodies.
 
-Pure. Never logs credentials: headers are omitted, tokens in bodies redacted.
+Credentials are never logged: headers are omitted, and tokens in bodies are redacted.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec import Struct
 LOG_REQUESTS: Final = 6
 """The log level from which requests are logged."""
 LOG_BODIES: Final = {8: 1024, 9: 10240}
-"""How many characters of a body are logged by level; all above the highest level, none below the lowest."""
+"""Maximum number of characters of a logged body, by level; unlimited above the highest level, none below the lowest."""
 _TOKEN: Final = re.compile(r'("token"\s*:\s*)"(?:[^"\\]|\\.)*"')
 
 
@@ -33,7 +33,7 @@ RequestLogger = Callable[[Exchange], None]
 
 
 def describe_exchange(exchange: Exchange, level: int) -> list[str]:
-    """Return the log lines of a request at kubectl's log level."""
+    """Return the log lines for a request at a log level of kubectl."""
     if level < LOG_REQUESTS:
         return []
     status = _describe_status(exchange.status) if exchange.status else "no response"

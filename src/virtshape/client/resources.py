@@ -1,8 +1,4 @@
-"""
-Request paths by kind, namespace and name, and query strings.
-
-Pure.
-"""
+"""Kinds and metadata of structs, and the request paths of objects."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -17,7 +13,7 @@ _API = "virtshape.api."
 
 @cache
 def kind_of(struct: type[Model]) -> Kind:
-    """Return the kind of a struct, at its preferred version."""
+    """Return the kind of a struct, at its preferred version; raise TypeError if the struct is not a kind."""
     path = f"{struct.__module__.removeprefix(_API)}:{struct.__name__}"
     try:
         return next(kind for kind in KINDS if kind.struct_path == path)
@@ -32,7 +28,7 @@ def format_resource(struct: type[Model]) -> str:
 
 
 def stated_kind(item: Model) -> Kind:
-    """Return the kind that an object's apiVersion and kind state."""
+    """Return the kind that an object's apiVersion and kind state; if that is unknown, the kind of its struct."""
     kind = find_kind(getattr(item, "api_version", ""), getattr(item, "kind", ""))
     return kind if kind is not None else kind_of(type(item))
 
@@ -48,7 +44,7 @@ def metadata_of(item: Model) -> ObjectMeta:
 def format_target(
     kind: Kind, namespace: str = "", name: str = "", subresource: str = "", query: Mapping[str, str] | None = None
 ) -> str:
-    """Return the path of an object, or of its kind in one or all namespaces; empty parameters are omitted."""
+    """Return the path of an object, or of a kind in one or all namespaces, without empty query parameters."""
     parts = ["/apis", kind.group, kind.version] if kind.group else ["/api", kind.version]
     if namespace and kind.namespaced:
         parts += ["namespaces", quote(namespace, safe="")]

@@ -1,7 +1,7 @@
 """
 Client of the Kubernetes REST API, over any transport.
 
-Each method is one request, retried only when the server asks for it.
+Each method sends one request, which is repeated only if the server asks for it.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class _Marked(msgspec.Struct):
 
 
 class RestClient:
-    """Accesses the server of a transport; `manager` is the field manager of its writes."""
+    """Accesses a server through a transport; `manager` is the field manager of writes, `warn` receives warnings."""
 
     def __init__(
         self, transport: Transport, *, manager: str = "", warn: Callable[[str], object] = lambda _: None
@@ -85,7 +85,7 @@ class RestClient:
         revision: str = "",
         match: Literal["", "Exact", "NotOlderThan"] = "",
     ) -> Listing[T]:
-        """Return the objects that match both selectors, in one or all namespaces; GoneError if compacted."""
+        """Return objects that match both selectors, in one or all namespaces; raise GoneError if they are compacted."""
         query = {
             "labelSelector": labels,
             "fieldSelector": fields,
@@ -109,7 +109,7 @@ class RestClient:
         initial: bool = False,
         timeout: int = 0,
     ) -> AsyncGenerator[WatchEvent[T], None]:
-        """Yield changes after a revision until the server ends the watch; close it when done."""
+        """Yield changes after a revision until the server ends the watch; the caller must close the generator."""
         query = {
             "watch": "true",
             "labelSelector": labels,
@@ -132,11 +132,11 @@ class RestClient:
         return self._codec.decode(reply.body, type(item))
 
     async def update(self, item: T, *, dry_run: bool = False) -> T:
-        """Replace an object; raise StatusError 409 if its resourceVersion is set and outdated."""
+        """Replace an object and return it; raise StatusError 409 if its resourceVersion is set and outdated."""
         return await self._put(item, "", dry_run)
 
     async def update_status(self, item: T) -> T:
-        """Replace only the status of an object."""
+        """Replace only the status of an object; return the object."""
         return await self._put(item, "status", dry_run=False)
 
     async def patch(
@@ -152,7 +152,7 @@ class RestClient:
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Patch an object; the patch is a tree, or with `apply` optionally an object."""
+        """Patch an object and return it; `patch` is a tree or, for server-side apply, a tree or a struct."""
         query = self._query(dry_run) | ({"fieldManager": manager} if manager else {})
         if force:
             query["force"] = "true"
@@ -173,7 +173,7 @@ class RestClient:
         grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> T | None:
-        """Delete an object if it still has that uid and revision; return it if finalizers keep it."""
+        """Delete an object if it has the given UID and revision; return the object if it still exists, or None."""
         preconditions = {"uid": uid, "resourceVersion": revision}
         options = {
             "apiVersion": "v1",

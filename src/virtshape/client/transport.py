@@ -1,7 +1,7 @@
 """
 The Transport protocol: sends requests to a server over a socket or within the process.
 
-Handles methods, paths and bytes, not objects.
+A transport handles methods, paths and bytes, not objects.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -21,7 +21,7 @@ class Call(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """A complete response; header names are in lower case, repeated headers are joined by newlines."""
+    """A complete response; header names are in lower case, and repeated headers are joined by newlines."""
 
     status: int
     headers: Mapping[str, str]
@@ -29,7 +29,7 @@ class Reply(Struct, frozen=True):
 
 
 class Transport(Protocol):
-    """Sends requests."""
+    """Sends requests to one server."""
 
     async def call(self, call: Call) -> Reply:
         """Return the response to a request; raise UnreachableError if there is none."""

@@ -1,7 +1,7 @@
 """
 Connections through HTTP proxies with CONNECT, and the choice of proxy by environment variables.
 
-Supports only proxies at http:// URLs.
+Only proxies with http:// URLs are supported.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ def _read_address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
-    """Connect through a proxy; raise UnreachableError if that fails, ConfigError for unsupported proxies."""
+    """Return a socket connected through a proxy; raise UnreachableError if it refuses, ConfigError if unsupported."""
     url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if url.scheme != "http" or not url.hostname:
         raise ConfigError(f"proxy {_hide(proxy)} is not supported: only http://HOST:PORT is")
@@ -82,7 +82,7 @@ def _require_success(status: str, message: str) -> None:
 
 
 async def _read_status(connection: socket.socket) -> str:
-    """Return the status line, without reading beyond the head: what follows is from the server."""
+    """Return the status line without reading beyond the response head, because the server's data follows it."""
     loop = asyncio.get_running_loop()
     head = b""
     while not head.endswith(b"\r\n\r\n"):

@@ -1,7 +1,7 @@
 """
-Uploads of files of any size to an upload proxy, in chunks with backpressure.
+Upload files of any size to an upload proxy, in chunks with backpressure.
 
-A rejection that arrives during an upload ends it.
+A rejection that arrives during an upload ends the upload.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ CONNECT_SECONDS: Final = 30.0
 ERROR_RESPONSE_SECONDS: Final = 2.0
 """Seconds to wait for the error response of a server that stopped reading."""
 OnProgress = Callable[[int], None]
-"""Receives the number of bytes sent."""
+"""A function that receives the number of bytes sent so far."""
 
 
 class UploadProxy(Struct, frozen=True):
-    """URL, TLS context and token of an upload proxy; no TLS context for http:// URLs."""
+    """URL, token and TLS context of an upload proxy; `tls` is None for http:// URLs."""
 
     url: str
     token: str
@@ -43,7 +43,7 @@ class UploadResponse(Struct, frozen=True):
 
 
 async def check_ready(proxy: UploadProxy) -> UploadResponse:
-    """Return the proxy's response to a HEAD request: whether it is ready for an upload."""
+    """Return the proxy's response to a HEAD request, which shows whether it is ready for an upload."""
     connection = await _connect(proxy)
     try:
         connection.begin(_format_head(proxy, "HEAD"))
@@ -53,7 +53,7 @@ async def check_ready(proxy: UploadProxy) -> UploadResponse:
 
 
 async def send_file(proxy: UploadProxy, file: BinaryIO, size: int, on_progress: OnProgress) -> UploadResponse:
-    """Upload a file of this size; raise UnreachableError if the connection breaks."""
+    """Upload a file of this size and return the response; raise UnreachableError if the connection breaks."""
     connection = await _connect(proxy)
     connection.begin(_format_head(proxy, "POST", size))
     receiving = asyncio.create_task(_read_response(connection, proxy))
@@ -105,7 +105,7 @@ async def _read_response(connection: Connection, proxy: UploadProxy, *, has_body
         raise UnreachableError(f"{proxy.url}: the connection was lost: {error}") from error
     body = b""
     if has_body:
-        with suppress(UnreachableError):  # what has arrived of the message is enough
+        with suppress(UnreachableError):  # a part of the message is enough
             async for chunk in connection.chunks():
                 body += chunk[: PIECE - len(body)]
     with suppress(UnicodeDecodeError):

@@ -1,7 +1,7 @@
 """
-Common instance types and preferences: created and removed as `commonInstancetypesDeployment` changes.
+Create and remove the common instance types and preferences as `commonInstancetypesDeployment` changes.
 
-Objects that an administrator changed are never removed. An object that a user deleted is only created again at the
+Objects that an administrator changed are never removed. An object that a user deleted is created again only at the
 next start, or after the deployment was disabled and enabled again.
 """
 
@@ -26,7 +26,7 @@ def is_catalog_enabled(configuration: KubeVirtConfiguration | None) -> bool:
 
 
 class CatalogSync:
-    """Creates and removes these objects through a client; what exists at the start is left to the installation."""
+    """Creates and removes the common objects through a client; at the start it assumes that they are installed."""
 
     def __init__(self, client: Client, cache: Cache, load: LoadCatalog) -> None:
         self._client = client

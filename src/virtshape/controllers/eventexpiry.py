@@ -1,7 +1,7 @@
 """
 Event expiry: delete events one hour after they last occurred, as kube-apiserver does.
 
-Runs only where there is no kube-apiserver.
+It runs only where there is no kube-apiserver.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """
 Controller manager: set up informers, work queues and reconcilers for VMs, instances and storage, and run them.
 
-Used in one process and on a cluster. Garbage collection and namespace deletion are separate, because clusters have
-their own controllers for these. On a cluster, scheduling and storage are left to the cluster too.
+It is used in the standalone server and on clusters. Garbage collection and namespace deletion are separate, because
+clusters have their own controllers for these. On a cluster, scheduling and storage are left to the cluster too.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ RESYNC_SECONDS: Final = 600.0
 COALESCE_SECONDS: Final = 0.02
 COMPONENT: Final = "virtualmachine-controller"
 LAUNCHER_SECONDS: Final = 5.0
-"""How long the other controllers wait for the launcher before they start without it."""
+"""Time that the other controllers wait for the launcher before they start without it."""
 INSTANCETYPE_KINDS: Final[tuple[type[Model], ...]] = (
     v1beta2.VirtualMachineInstancetype,
     v1beta2.VirtualMachineClusterInstancetype,
@@ -190,7 +190,7 @@ class Controllers:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the controllers while the block lasts; reconciling starts after all informers have synced."""
+        """Run the controllers while the block lasts; the block is entered after all informers have synced."""
         supervisor = self._supervisor
         async with contextlib.AsyncExitStack() as stack:
             if self._open_launcher is not None:
@@ -210,7 +210,7 @@ class Controllers:
             yield
 
     async def _start_launcher(self, open_launcher: OpenLauncher) -> None:
-        """Start the launcher; on failure, report the reason in the status of instances and the node."""
+        """Start the launcher; on failure, report the reason in the status of instances and the node, and raise."""
         try:
             launcher = await open_launcher()
         except Exception as error:
@@ -296,7 +296,7 @@ class Controllers:
                 self.vms.queue.add(place)
 
     def _on_revision_change(self, change: Change[ControllerRevision]) -> None:
-        """Enqueue the VM of a deleted revision."""
+        """Enqueue the VM that owns a deleted revision."""
         owner = find_controller(change.item.metadata)
         if change.type == "DELETED" and owner is not None and owner.kind == "VirtualMachine":
             self.vms.queue.add_after(Name(key_of(change.item).namespace, owner.name), COALESCE_SECONDS)

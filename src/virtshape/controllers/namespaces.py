@@ -1,7 +1,7 @@
 """
 Namespace deletion: delete all objects in a terminating namespace, then remove its finalizer.
 
-Waits for objects with finalizers. Runs only where there is no kube-controller-manager.
+The controller waits for objects with finalizers. It runs only where there is no kube-controller-manager.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +22,7 @@ PAGE: Final = 500
 FINALIZER: Final = "kubernetes"
 
 Finalize = Callable[[Namespace], Awaitable[None]]
-"""Updates spec.finalizers of a namespace through the finalize subresource."""
+"""A function that updates spec.finalizers of a namespace through the finalize subresource."""
 
 
 class NamespaceReconciler:
@@ -52,7 +52,7 @@ class NamespaceReconciler:
         return DONE
 
     async def _empty(self, kind: type[Model], namespace: str) -> int:
-        """Delete all objects of a kind; return how many remain."""
+        """Delete all objects of a kind in a namespace; return how many remain."""
         left, continuation = 0, ""
         while True:
             page = await self._client.list(kind, namespace, limit=PAGE, continuation=continuation)

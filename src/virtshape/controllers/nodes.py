@@ -1,4 +1,4 @@
-"""Node objects of launchers: create and update them, and remove simulated nodes of earlier runs."""
+"""Create and update the node objects of launchers, and delete simulated nodes of earlier runs."""
 
 from typing import Final
 
@@ -14,11 +14,11 @@ from virtshape.client.resources import metadata_of
 from virtshape.controllers.vmi.launcher import SIMULATED_LABEL, Launcher
 
 MAX_ATTEMPTS: Final = 8
-"""Attempts to write the status of a node: other clients may update a new node at the same time."""
+"""Maximum attempts to write the status of a node, because other clients may update a new node at the same time."""
 
 
 async def update_node(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
-    """Create or update the launcher's node and delete stale simulated nodes; return the launcher by node name."""
+    """Create or update the launcher's node and delete stale simulated nodes; return the node's name and launcher."""
     wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
     name = (metadata_of(wanted).name or "") if wanted is not None else ""
     listing = await client.list(Node, labels=f"{SIMULATED_LABEL}=true")
@@ -32,7 +32,7 @@ async def update_node(client: Client, launcher: Launcher | None, now: float) -> 
 
 
 async def mark_node_not_ready(client: Client, name: str, message: str, now: float) -> Node:
-    """Set the condition Ready of a node to False; create the node if it does not exist."""
+    """Set the condition Ready of a node to False, creating the node if needed; return the node."""
     stamp = format_time(now)
     wanted = NodeCondition("Ready", "False", stamp, stamp, message, "LauncherFailed")
     node = Node(api_version="v1", kind="Node", metadata=ObjectMeta(name=name, labels={HOSTNAME_LABEL: name}))

@@ -1,7 +1,7 @@
 """
 The library's main interface: expand, explain and lint VMs against objects in memory.
 
-Input is decoded into new objects and never modified.
+JSON input is decoded into new objects and never modified.
 """
 
 from collections.abc import Iterable
@@ -109,14 +109,14 @@ class Expander:
         return warnings
 
     def explain_in_place(self, vm: VirtualMachine) -> Explanation:
-        """Expand a VM, modifying it; return the origin of each field of its template."""
+        """Expand a VM, modifying it; return the origin of each field of its template, and warnings."""
         warnings, shape = self._resolve(vm)
         sources, trace = get_sources_of_fields(vm, self._lookup), Trace()
         self._expand(vm, shape, trace)
         return Explanation(list_origins(vm, trace, sources), warnings)
 
     def suggest(self, error: NotFoundError) -> NotFoundError:
-        """Return the error extended by similar names among the known objects."""
+        """Return the error with similar names of known objects."""
         missing = error.reference
         names = self.objects.names(missing.group, missing.kind, missing.namespace)
         if self._has_catalog and missing.group == INSTANCETYPE_GROUP:
@@ -133,7 +133,7 @@ class Expander:
             raise self._gather_errors(vm, error) from None
 
     def _gather_errors(self, vm: VirtualMachine, first: StatusError) -> StatusError:
-        """Look up the VM's other references too, so that all errors are reported at once."""
+        """Return one error for all references of the VM that cannot be resolved; `first` is already known."""
         errors = {first.message: first}
         for role in KINDS:
             matcher = find_matcher(vm, role)
@@ -154,7 +154,7 @@ class Expander:
             raise StatusError(422, "Invalid", describe_conflicts(conflicts), conflicts)
 
     def _find_built_in(self, reference: Reference) -> Model | None:
-        """Look up the known objects first, then the catalog; objects found there are added to the known ones."""
+        """Return a known object or one from the catalog, which is added to the known objects; None if there is none."""
         found = self.objects.find(reference)
         if found is None and reference.group == INSTANCETYPE_GROUP:
             found = builtin.find(reference.kind, reference.name)

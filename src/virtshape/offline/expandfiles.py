@@ -1,5 +1,5 @@
 """
-Expand all VMs of files with the other objects of these files.
+Expand all VMs in files with the other objects in these files.
 
 Either every VM is expanded, or all problems are reported with their positions. Unknown fields are preserved.
 """
@@ -30,7 +30,7 @@ class ExpandedVM(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The expanded VMs of files, and warnings about the other objects."""
+    """The expanded VMs, and warnings about the other objects in the files."""
 
     vms: list[ExpandedVM]
     warnings: list[str]

@@ -1,8 +1,8 @@
 """
 Load objects from files, with their documents and unknown fields.
 
-Reads every file once and continues after errors, so that all errors of all files are reported together. Documents of
-unrelated kinds are skipped without decoding. Only `replace_file` writes.
+Every file is read once, and loading continues after errors, so that the errors in all files are reported together.
+Documents of unrelated kinds are skipped without decoding. Only `replace_file` writes.
 """
 
 import errno
@@ -28,19 +28,19 @@ STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 LeavesOut = Callable[[str], bool]
-"""Returns True for a file or folder that is not read."""
+"""A function that returns True for the path of a file or folder that is not read."""
 
 _OWN_GROUPS = "kubevirt.io"
 _OTHER_KINDS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
 
 
 class File(NamedTuple):
-    """A file to read, and whether it was named or found in a folder; `-` is standard input."""
+    """A file to read, which the user named or which was found in a folder; the path `-` is standard input."""
 
     path: str
     is_named: bool
     folder: str = ""
-    """The folder that the file was found in."""
+    """The folder that the file was found in; empty if the file was named."""
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class File(NamedTuple):
         return "<stdin>" if self.path == STDIN else self.path
 
     def read(self) -> bytes:
-        """Return the file's contents; raise OSError if a file in a folder is not a regular file."""
+        """Return the contents; raise OSError if the file was found in a folder and is not a regular file."""
         if self.path == STDIN:
             return sys.stdin.buffer.read()
         if not self.is_named and not stat.S_ISREG(Path(self.path).stat().st_mode):
@@ -56,12 +56,12 @@ class File(NamedTuple):
         return Path(self.path).read_bytes()
 
     def leads_outside(self) -> bool:
-        """Return True if the file was found in a folder, but is a link to a file outside of it."""
+        """Return True if the file was found in a folder, but is a link to a file outside of that folder."""
         return bool(self.folder) and not Path(self.path).resolve().is_relative_to(Path(self.folder).resolve())
 
 
 class Entry(NamedTuple):
-    """One object of a file: its document, the decoded struct, and the fields unknown to the struct."""
+    """One object in a file: its document, the decoded struct, and the fields that the struct does not have."""
 
     document: Document
     object: Any
@@ -116,7 +116,7 @@ def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = affects_vms) -> 
 
 
 def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
-    """Return the objects that are defined earlier in the files with different contents."""
+    """Yield a problem for each object that was already defined with different contents."""
     earlier: dict[Reference, Entry] = {}
     for entry in entries:
         reference = reference_of(entry.object)
@@ -131,9 +131,9 @@ def find_files(
     paths: Iterable[str], problems: list[FileProblem], filter_folder: Callable[[str], LeavesOut] | None = None
 ) -> Iterator[File]:
     """
-    List each file once; folders that cannot be read are added to the problems.
+    Yield each file once; add a problem for each folder that cannot be read.
 
-    `filter_folder` returns what is left out of a folder. A file that is named itself is always listed.
+    `filter_folder` returns a filter for the files to leave out of a folder. A file that the user named is not left out.
     """
     seen = set()
     for path in paths:
@@ -171,7 +171,7 @@ def _walk(folder: str, problems: list[FileProblem], leaves_out: LeavesOut) -> It
 
 
 def describe_failure(source: str, error: OSError) -> FileProblem:
-    """Return the problem of a file or folder that cannot be read."""
+    """Return the problem for a file or folder that cannot be read."""
     return FileProblem(source, None, FieldError("", f"cannot be read: {error.strerror}"))
 
 
@@ -205,7 +205,7 @@ def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bo
 
 
 def replace_file(path: Path, before: bytes, after: bytes) -> bool:
-    """Replace a file atomically and keep its permissions; return False, without a change, if it is not `before`."""
+    """Replace a file atomically and keep its permissions; change nothing and return False if it is not `before`."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     draft = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""Objects in memory by kind and name, from files or bytes. Never modifies them."""
+"""Objects in memory by reference, added as structs or as JSON. They are never modified."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,7 +23,7 @@ class Objects:
         self._objects[reference_of(found)] = found
 
     def find(self, reference: Reference) -> Model | None:
-        """Return the object of this reference, or None."""
+        """Return the object for this reference, or None."""
         return self._objects.get(reference)
 
     def names(self, group: str, kind: str, namespace: str) -> list[str]:
@@ -33,7 +33,7 @@ class Objects:
 
 
 def reference_of(found: Any) -> Reference:
-    """Return the reference of an object; the namespace of namespaced kinds defaults to `default`."""
+    """Return the reference to an object; the namespace of namespaced kinds defaults to `default`."""
     group = found.api_version.rpartition("/")[0]
     kind = find_kind(found.api_version, found.kind)
     metadata = found.metadata

@@ -16,7 +16,7 @@ _ANNOTATIONS = "annotations."
 
 
 class FileProblem(NamedTuple):
-    """A problem with its file, line and column; no position if it concerns the whole file."""
+    """A problem with its file, line and column; `place` is None if it concerns the whole file."""
 
     source: str
     place: tuple[int, int] | None

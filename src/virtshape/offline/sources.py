@@ -1,7 +1,7 @@
 """
 Look up an instance type or preference by name in files, then in the built-in catalog.
 
-Never guesses: an unknown or ambiguous name is an error that lists the candidates.
+An unknown or ambiguous name is an error whose message lists the candidates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ CLUSTER_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClus
 
 
 class Found(NamedTuple):
-    """An object, with its entry if it is from a file, or its origin if not."""
+    """An object, with its entry if it is from a file; `elsewhere` replaces its position in messages."""
 
     object: Any
     entry: Entry | None = None

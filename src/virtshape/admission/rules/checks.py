@@ -1,8 +1,4 @@
-"""
-Checks shared by many rules.
-
-Unique names, matching names, exactly one member set, supported values, paths in container images, serial numbers.
-"""
+"""Checks shared by many rules: unique and matching names, mutually exclusive members, values, paths, serial numbers."""
 
 import re
 from collections.abc import Collection, Generator, Iterable, Iterator
@@ -51,13 +47,13 @@ class Members:
 
 
 def list_members(struct: type[Model], *wanted: str) -> Members:
-    """Return the members with these attributes; all except `name` if none are given."""
+    """Return the members of the struct with these attributes; all except `name` if no attributes are given."""
     found = [each for each in fields(struct) if each.name in wanted or (not wanted and each.name != "name")]
     return Members([each.name for each in found], [each.encode_name for each in found])
 
 
 def check_names(what: str, items: Collection[Named], at: str) -> Generator[FieldError, None, set[str]]:
-    """Report duplicate names; return all names."""
+    """Yield an error for each duplicate name; return all names."""
     names = {item.name for item in items}
     if len(names) == len(items):
         return names
@@ -95,7 +91,7 @@ def check_partners(
 
 
 def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[FieldError]:
-    """Report an item with several members set, or with none if one is required."""
+    """Report an item with several members set, or with none if `least` is 1."""
     if least <= members.count_present(item) <= 1:
         return
     present = members.list_present(item)

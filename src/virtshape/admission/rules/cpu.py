@@ -42,7 +42,7 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[FieldError]:
 
 
 def _check_countable(amount: Quantity | None, field: str) -> Iterator[FieldError]:
-    """Check that a CPU amount is a valid vCPU count: it becomes one if no vCPUs are set."""
+    """Check that a CPU amount is a valid number of vCPUs, because it is used as one if the VM sets none."""
     if amount is not None and amount.amount > _MAX_CPUS:
         yield FieldError(field, f"{field} '{amount}': must be less than or equal to {_MAX_CPUS}.", rule="invalid-value")
 

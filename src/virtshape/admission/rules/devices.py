@@ -1,4 +1,4 @@
-"""Validate devices other than disks and interfaces: models and unique names; and the boot order of all devices."""
+"""Validate models and names of devices other than disks and interfaces, and the boot order of disks and interfaces."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -25,7 +25,7 @@ _WATCHDOGS: Final = list_members(Watchdog)
 
 
 def check_devices(devices: Devices, at: str) -> Iterator[FieldError]:
-    """Check these devices; `at` is their path."""
+    """Check all devices except disks and interfaces; `at` is the path of the devices."""
     if devices.inputs:
         yield from _check_inputs(devices.inputs, f"{at}.inputs")
     if devices.sound is not None:
@@ -111,7 +111,7 @@ def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[FieldError]:
 
 
 def check_boot_orders(devices: Devices, at: str) -> Iterator[FieldError]:
-    """Check that boot orders are positive and unique."""
+    """Check that the boot orders of disks and interfaces are positive and unique."""
     seen: dict[int, str] = {}
     orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
     orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]

@@ -46,7 +46,7 @@ ACTIVE: Final = frozenset(
         "WorkloadEncryptionTDX",
     }
 )
-"""Gates of features that are not GA in KubeVirt; virtshape checks those in docs/feature-gates.md."""
+"""Gates of features that are not GA in KubeVirt; virtshape checks only those in docs/feature-gates.md."""
 
 _GRADUATED: Final = frozenset(
     {
@@ -94,7 +94,7 @@ _RETIRED: Final = {
 
 
 def describe_feature_gate(name: str) -> str | None:
-    """Return a warning for a feature gate, or None."""
+    """Return a warning for a graduated, retired or unknown feature gate; None for others."""
     if name in ACTIVE:
         return None
     if name in _GRADUATED:

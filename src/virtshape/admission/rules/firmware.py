@@ -61,7 +61,7 @@ def _check_kernel(boot: KernelBoot, at: str) -> Iterator[FieldError]:
 
 
 def check_acpi_tables(acpi: ACPI, volumes: Sequence[Volume], at: str) -> Iterator[FieldError]:
-    """Check the volume references; `at` is the path of the ACPI settings."""
+    """Check the volumes that the ACPI settings refer to; `at` is the path of these settings."""
     if not acpi.slic_name_ref and not acpi.msdm_name_ref:
         message = "ACPI was set but no SLIC nor MSDM volume reference was set: add slicNameRef or msdmNameRef"
         yield FieldError(at, message, rule="one-of")

@@ -1,4 +1,4 @@
-"""Validate the KubeVirt object: supported values; warnings for deprecated, unsupported and unknown settings."""
+"""Validate the KubeVirt object: reject invalid values, and warn about deprecated, unsupported and unknown settings."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -105,7 +105,7 @@ def _check_ratio(text: str) -> Iterator[FieldError]:
 
 
 def _check_providers(permitted: PermittedHostDevices, at: str) -> Iterator[FieldError]:
-    """Warn about devices that KubeVirt would discover by their selector and offer to VMs itself."""
+    """Warn about devices that KubeVirt, unlike virtshape, would discover by their selector."""
     kinds: dict[str, Sequence[PciHostDevice | MediatedHostDevice | USBHostDevice] | None] = {
         "pciHostDevices": permitted.pci_host_devices,
         "mediatedDevices": permitted.mediated_devices,

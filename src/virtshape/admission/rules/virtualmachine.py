@@ -38,7 +38,7 @@ def check_vm_without_guest(vm: VirtualMachine) -> Iterator[FieldError]:
 
 
 def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[FieldError]:
-    """Check that exactly one of both is set, to a supported value."""
+    """Check that exactly one of `running` and `runStrategy` is set, and that the run strategy is supported."""
     strategy = spec.run_strategy
     if spec.running is not None:
         if strategy is not None:

@@ -1,8 +1,8 @@
 """
-The garbage collector: watches objects and their owners, and deletes objects whose owners are gone.
+The garbage collector watches objects and their owners, and deletes objects whose owners are gone.
 
-An owner that was not seen is requested from the server before anything is deleted. Runs only where there is no
-kube-controller-manager.
+An owner that was not seen is requested from the server before anything is deleted. The collector runs only where there
+is no kube-controller-manager.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class GarbageCollector:
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Collect garbage while the block lasts, starting after all objects were listed."""
+        """Collect garbage while the block lasts; the block is entered after all objects were listed."""
         async with contextlib.AsyncExitStack() as stack:
             for kind in self._kinds:
                 watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=format_resource(kind))
@@ -79,10 +79,10 @@ class GarbageCollector:
 
     async def _is_absent(self, owner: OwnerReference, namespace: str) -> bool:
         """
-        Return True if there is no such owner in the dependent's namespace, or in the cluster for a cluster-wide kind.
+        Return True if there is no such owner; an owner of a namespaced kind must be in the dependent's namespace.
 
-        An owner that cannot be resolved is not absent: one of an unknown kind, or a namespaced owner of a cluster-wide
-        object.
+        An owner that cannot be resolved is not absent: one of an unknown kind, or a namespaced owner of a
+        cluster-scoped object.
         """
         kind = find_kind(owner.api_version, owner.kind)
         if kind is None or (kind.namespaced and not namespace):
@@ -152,7 +152,7 @@ class GarbageCollector:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _watch(self, kind: type[Model]) -> None:
-        """List and watch a kind; returns only by raising an error."""
+        """List and watch a kind until an error is raised."""
         revision = await self._list_all(kind)
         self._synced[kind].set()
         while True:

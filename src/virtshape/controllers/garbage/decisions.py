@@ -1,7 +1,7 @@
 """
 Garbage collection decisions: which objects have lost their owners, and what foreground and orphan deletion require.
 
-Pure: works on a graph of objects and owner references; never reads or deletes an object.
+The functions are pure: they work on a graph of objects and owner references, and never read or delete an object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ class GraphNode(Struct, frozen=True):
 
 
 class Delete(Struct, frozen=True):
-    """Delete the object, in the foreground if its own dependents block an owner."""
+    """Delete the object with this propagation policy: Foreground or Background."""
 
     target: Identity
     policy: str
@@ -61,7 +61,7 @@ class RemoveOwners(Struct, frozen=True):
 
 
 class RemoveFinalizer(Struct, frozen=True):
-    """Remove the finalizer of an object whose dependents are processed."""
+    """Remove this finalizer from an object whose dependents have been processed."""
 
     target: Identity
     finalizer: str
@@ -127,8 +127,8 @@ def refers_to(reference: OwnerReference, owner: Identity, namespace: str) -> boo
     """
     Return True if a reference in an object of this namespace refers to exactly this owner.
 
-    An owner must be in the same namespace or cluster-wide. With the UID alone, users of one namespace could block
-    deletions in another.
+    An owner must be in the same namespace or cluster-scoped. If only UIDs were compared, users of one namespace could
+    block deletions in another.
     """
     return (
         reference.uid == owner.uid
@@ -171,7 +171,7 @@ def _orphan(node: GraphNode, dependents: list[GraphNode]) -> Iterator[Step]:
 
 
 def _finish_foreground(node: GraphNode, dependents: list[GraphNode], graph: Graph) -> Iterator[Step]:
-    """Release an object that waited for dependents which are gone, or which wait for this object in turn."""
+    """Yield the release of an object if all dependents that block it are gone or wait for this object in turn."""
     if not any(_blocks(dependent, node) and not _waits_for(dependent, node, graph) for dependent in dependents):
         yield RemoveFinalizer(node.identity, FOREGROUND)
 
@@ -197,7 +197,7 @@ def _waits_for(node: GraphNode, wanted: GraphNode, graph: Graph) -> bool:
 
 
 def _collect(node: GraphNode, graph: Graph, absent: frozenset[str], dependents: list[GraphNode]) -> Iterator[Step]:
-    """Delete an object without owners left; remove references to owners that are gone while another stays."""
+    """Yield the deletion of an object if no owner is left, else the removal of references to owners that are gone."""
     gone, waiting = set(), set()
     for owner in node.owners:
         known = graph.find(owner.uid)

@@ -1,1 +1,1 @@
-"""Guests in pods: build launcher pods, read guest status from them, and the launcher that creates them."""
+"""Guests in pods: the launcher that creates pods, the contents of the pods, and the guest status read from them."""

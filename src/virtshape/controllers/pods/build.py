@@ -1,7 +1,7 @@
 """
 Build the launcher pod of an instance: container, resources, scheduling constraints and volumes.
 
-Pure functions. Some instances cannot run in a pod; they are refused with the reasons.
+The functions are pure. An instance that cannot run in a pod is refused with the reasons.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -50,7 +50,7 @@ def build_launcher_pod(
     *,
     namespace_labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Pod:
-    """Build the pod of an instance; `block_claims` are the claims in block mode."""
+    """Build the launcher pod of an instance; `block_claims` are its claims in block mode."""
     volumes = list_pod_volumes(vmi, block_claims)
     metadata = vmi.metadata
     return Pod(

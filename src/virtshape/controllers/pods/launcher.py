@@ -2,7 +2,7 @@
 Launcher that runs each instance in one pod, which the cluster schedules.
 
 An instance never gets a second pod: the pod name derives from the instance, and a deleted pod is not created again.
-Pods are read from a cache; the server is asked before a pod counts as deleted.
+Pods are read from a cache; a pod counts as deleted only after the server has confirmed it.
 """
 
 from collections.abc import Collection, Iterator
@@ -35,7 +35,7 @@ _KIND = "VirtualMachineInstance"
 
 
 class PodLauncher:
-    """Runs guests in pods of this image."""
+    """Runs guests in pods with this container image."""
 
     def __init__(self, client: Client, informers: Informers, image: str) -> None:
         self._client = client
@@ -60,7 +60,7 @@ class PodLauncher:
         """Do nothing: pods have no persistent data."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Forget other pods; the cluster deletes them with their owners."""
+        """Forget the pods of other instances; the cluster deletes pods with their owners."""
         self._last = {uid: pod for uid, pod in self._last.items() if uid in uids}
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
@@ -83,7 +83,7 @@ class PodLauncher:
         return compare_pod_size(guest, vmi, pod)
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Delete the instance's pod with the instance's grace period; return True once it is gone."""
+        """Delete the instance's pod with the instance's grace period; return True if the pod is gone."""
         pod = await self._find(vmi)
         if pod is None:
             self._last.pop(_uid(vmi), None)
@@ -124,7 +124,7 @@ class PodLauncher:
     async def _find_namespace_labels(
         self, vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None
     ) -> dict[str, str]:
-        """Return the labels of the instance's namespace if a setting depends on them."""
+        """Return the labels of the instance's namespace, or no labels if no setting depends on them."""
         if configuration is None or configuration.auto_cpu_limit_namespace_label_selector is None:
             return {}
         return (await self._client.get(Namespace, _namespace(vmi))).metadata.labels or {}
@@ -147,7 +147,7 @@ class PodLauncher:
             raise StatusError(409, "FailedCreate", message)
 
     async def _await_volumes(self, vmi: VirtualMachineInstance) -> GuestStatus | None:
-        """Return the status of a guest that waits for its DataVolumes; None if all are populated."""
+        """Return a status that names the first DataVolume the guest waits for; None if all are populated."""
         for use in list_claim_uses(vmi):
             volume = self._informers.find(DataVolume, use.claim, _namespace(vmi))
             phase = (volume.status.phase if volume is not None and volume.status is not None else None) or "Pending"
@@ -159,7 +159,7 @@ class PodLauncher:
         return None
 
     async def _make_first_consumer(self, vmi: VirtualMachineInstance) -> None:
-        """Create the first-consumer pod, so that volumes are placed where the guest can run."""
+        """Create the first-consumer pod, so that volumes are bound on a node where the guest can run."""
         wanted = build_first_consumer(vmi, self._configuration(), self._image, list(self._list_block_claims(vmi)))
         try:
             await self._client.create(wanted)

@@ -1,7 +1,7 @@
 """
-Names, labels and annotations of launcher pods, the same as KubeVirt's.
+Names, labels and annotations of launcher pods, as in KubeVirt.
 
-Pure. The name derives from the instance, so that an instance never has two pods.
+The functions are pure. The pod name derives from the instance, so that an instance never has two pods.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ COMPONENT_LABEL: Final = "kubevirt.io"
 LAUNCHER: Final = "virt-launcher"
 DOMAIN_ANNOTATION: Final = "kubevirt.io/domain"
 PAUSED_ANNOTATION: Final = "virtshape.io/paused"
-"""On a pod: whether a user paused the guest."""
+"""Annotation of a pod: "true" if a user paused the guest."""
 SELECTOR: Final = f"{COMPONENT_LABEL}={LAUNCHER}"
 CONTAINER: Final = "compute"
 MAX_LABEL_LENGTH: Final = 63
@@ -30,7 +30,7 @@ _DROPPED_ANNOTATIONS: Final = (
 
 
 def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
-    """Return the name of the instance's pod; unique per instance UID."""
+    """Return the name of the instance's pod for this purpose; it is unique for the instance's UID."""
     metadata = vmi.metadata
     mark = hashlib.sha256((metadata.uid or "").encode()).hexdigest()[:10]
     room = _MAX_NAME_LENGTH - len(purpose) - len(mark) - 2

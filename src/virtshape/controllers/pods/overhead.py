@@ -1,7 +1,7 @@
 """
 Memory overhead of a guest: page tables, QEMU, libvirt and the launcher.
 
-Pure. The values are KubeVirt's, so that capacity planning is the same.
+The functions are pure. The values are those of KubeVirt, so that capacity planning is the same.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """
-First-consumer pod: binds volumes that wait for their first consumer, on a node where the guest can run.
+Build the first-consumer pod, which binds volumes that wait for a consumer on a node where the guest can run.
 
-Pure. The pod exits at once. Then the volumes are populated, and the guest starts afterwards.
+The pod exits at once. Then the volumes are populated, and the guest starts afterwards.
 """
 
 from collections.abc import Collection

@@ -1,7 +1,7 @@
 """
 Resource requests and limits of the launcher container: CPU, memory, huge pages and devices.
 
-Pure. Dedicated CPUs make the pod Guaranteed; devices are set as limits and requests.
+The functions are pure. Dedicated CPUs make the pod Guaranteed; devices are set as limits and requests.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """
-The claim with a VM's TPM and firmware variables, labelled as KubeVirt's.
+Build the claim for a VM's TPM state and firmware variables, with the label that KubeVirt uses.
 
-Pure. It is owned by the VM, or by the instance if there is no VM.
+The functions are pure. The VM owns the claim, or the instance if there is no VM.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def has_state(spec: VirtualMachineInstanceSpec) -> bool:
 
 
 def name_state_claim(vmi: VirtualMachineInstance) -> str:
-    """Return the name of the claim: the same for all instances of a VM, unique per VM UID."""
+    """Return the name of the claim, which is the same for all instances of a VM and unique for the VM's UID."""
     owner = _get_owner(vmi)
     mark = hashlib.sha256(owner.uid.encode()).hexdigest()[:10]
     room = _MAX_NAME_LENGTH - len(STATE_LABEL) - len(mark) - 2
@@ -59,7 +59,7 @@ def build_state_claim(
 
 
 def is_state_claim_of(claim: PersistentVolumeClaim, vmi: VirtualMachineInstance) -> bool:
-    """Return True if the claim belongs to the instance's VM."""
+    """Return True if the claim belongs to the instance's VM, or to the instance if there is no VM."""
     found = find_controller(claim.metadata)
     return found is not None and found.uid == _get_owner(vmi).uid
 

@@ -1,8 +1,8 @@
 """
 Read the status of a guest from its pod.
 
-Pure. A pod that was deleted, evicted, killed or lost with its node is a failed guest; the VM's run strategy decides
-what happens next.
+The functions are pure. If a pod was deleted, evicted, killed or lost with its node, its guest has failed; the VM's run
+strategy decides what happens next.
 """
 
 from collections.abc import Iterator
@@ -132,7 +132,7 @@ def _get_pending_state(
 
 
 def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | None) -> tuple[str, str]:
-    """Return reason and message of a failed pod: from the launcher, or else from the node."""
+    """Return reason and message of a failed pod: from the node if it gives a reason, or else from the launcher."""
     ended = _find_end(container)
     if status.reason:  # set by the node, such as Evicted
         return status.reason, status.message or f"the pod was terminated: {status.reason}"
@@ -200,7 +200,7 @@ def _list_interfaces(
 
 
 def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) -> GuestStatus:
-    """Return the guest status with its actual size, and a message if the instance has another size."""
+    """Return the guest status with the actual size, and with a resize error if the instance spec has another size."""
     if guest.state not in ("running", "paused"):
         return guest
     made = _find_made(pod)
@@ -218,7 +218,7 @@ def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) 
 
 
 def _find_made(pod: Pod) -> VirtualMachineInstanceSpec | None:
-    """Return the instance spec that the pod was created from."""
+    """Return the instance spec that the pod was created from, or None if it cannot be read."""
     for container in (pod.spec.containers if pod.spec else None) or ():
         for variable in container.env or ():
             if container.name == CONTAINER and variable.name == INSTANCE_VARIABLE and variable.value:

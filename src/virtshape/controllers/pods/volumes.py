@@ -1,7 +1,7 @@
 """
-Pod volumes of an instance's volumes, at the paths where the launcher expects them.
+Build the pod volumes for an instance's volumes, mounted where the launcher expects them.
 
-Pure. Writes to shared images go to the pod's own directory and are lost with the pod.
+The functions are pure. Writes to shared images go to the pod's own directory and are lost with the pod.
 """
 
 from collections.abc import Collection, Iterator
@@ -97,7 +97,7 @@ def _build_claim(volume: guest.Volume, claim: str, *, is_block: bool) -> PodVolu
 
 
 def _find_files(volume: guest.Volume) -> Volume | None:
-    """Return the pod volume with the files of an instance volume; None if it needs none."""
+    """Return the pod volume with the files of an instance volume; None if the volume needs no files."""
     name = volume.name
     if volume.container_disk is not None:
         disk = volume.container_disk
@@ -121,7 +121,7 @@ def _find_files(volume: guest.Volume) -> Volume | None:
 def _find_documents(
     name: str, source: guest.CloudInitNoCloudSource | guest.CloudInitConfigDriveSource
 ) -> Volume | None:
-    """Return the pod volume with cloud-init's secrets; user data takes precedence for duplicate keys."""
+    """Return the pod volume with cloud-init's secrets, or None; user data takes precedence for duplicate keys."""
     references = (source.network_data_secret_ref, source.secret_ref)
     names = list(dict.fromkeys(one.name for one in references if one is not None and one.name))
     if len(names) < 2:

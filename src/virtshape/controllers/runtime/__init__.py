@@ -1,1 +1,1 @@
-"""Building blocks of controllers: work queue, control loop, leader election, cache, events, conditions."""
+"""Building blocks of controllers: work queue, control loop, leader election, cache interface, events and counters."""

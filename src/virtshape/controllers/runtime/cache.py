@@ -18,17 +18,17 @@ class Cache(Protocol):
     """Cached objects of the kinds that controllers watch."""
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """Return the object of this name, or None; callers must not modify it."""
+        """Return the object with this name, or None; callers must not modify it."""
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """Return all objects of a kind in a namespace, or in all; callers must not modify them."""
+        """Return all objects of a kind, in all namespaces if none is given; callers must not modify them."""
 
     def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
-        """Return all objects of a kind that an index has for a value; callers must not modify them."""
+        """Return all objects of a kind with this value in an index; callers must not modify them."""
 
 
 def struct_of(reference: Reference) -> type[Model]:
-    """Return the struct of the referenced kind, in the preferred version."""
+    """Return the struct of the referenced kind, in the preferred version; raise LookupError if it is unknown."""
     for kind in KINDS:
         if (kind.group, kind.kind) == (reference.group, reference.kind):
             return kind.struct

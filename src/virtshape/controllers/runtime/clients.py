@@ -1,7 +1,7 @@
 """
-Clients for controllers: one rejects writes after leadership may be lost, one saves memory in caches.
+Clients for controllers: one rejects writes once leadership may be lost, the other saves memory in caches.
 
-The fence protects against processes that were suspended and resume with an expired lease. Reads are not affected.
+The fence protects against a process that was suspended and resumes with an expired lease. Reads are not affected.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -20,7 +20,7 @@ _WRITERS: Final = frozenset({"create", "update", "update_status", "patch", "dele
 
 
 class FencedClient:
-    """Forwards all calls; writes only while `may_write` returns True."""
+    """Forwards all calls; rejects writes with UnreachableError unless `may_write` returns True."""
 
     def __init__(self, client: Client, may_write: Callable[[], bool]) -> None:
         self._client = client
@@ -41,10 +41,10 @@ class FencedClient:
 
 class TrimmingClient:
     """
-    Forwards all calls and removes from lists and watches what controllers do not read in caches, to save memory.
+    Forwards all calls, and removes fields that controllers do not read from listed and watched objects, to save memory.
 
-    These are managed fields, which the server keeps when an update leaves them out, and all of a revision except its
-    identity and its owners.
+    These are managed fields, which the server keeps when an update leaves them out, and the data, labels, annotations
+    and creation time of revisions.
     """
 
     def __init__(self, client: Client) -> None:

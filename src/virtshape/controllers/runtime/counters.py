@@ -1,4 +1,4 @@
-"""Counters of reconcile outcomes and durations, read by the metrics endpoint."""
+"""Counters of reconcile outcomes and durations for the metrics endpoint."""
 
 from bisect import bisect_left
 from typing import Final
@@ -31,5 +31,5 @@ class LoopCounters:
 
     def __init__(self) -> None:
         self.outcomes = {"done": 0, "again": 0, "raced": 0, "failed": 0}
-        """Succeeded; succeeded and requeued; lost a race with another writer; failed."""
+        """Reconciles that succeeded, succeeded and were requeued, conflicted with another writer, or failed."""
         self.durations = Histogram()

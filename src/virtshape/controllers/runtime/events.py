@@ -1,7 +1,7 @@
 """
 Event recorder: write Kubernetes events in the background and count repetitions.
 
-Recording an event never blocks the caller. Failures to write are only logged.
+Recording an event never blocks the caller. If an event cannot be written, this is only logged.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class EventKey(NamedTuple):
 
 
 class _Occurrences(Struct):
-    """Occurrences that are not written yet."""
+    """Occurrences of an event that are not written yet: their number, and the times of the first and the last."""
 
     count: int
     first: float
@@ -71,7 +71,7 @@ class EventRecorder:
         self._busy = False
 
     def event(self, involved_object: Object, reason: str, message: str, *, warning: bool = False) -> None:
-        """Record an event about an object."""
+        """Record an event about an object; drop it if the queue is full."""
         metadata = involved_object.metadata
         involved = (
             involved_object.api_version,
@@ -92,7 +92,7 @@ class EventRecorder:
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Write events while the block lasts, and flush the remaining ones at its end."""
+        """Write events while the block lasts; at its end, write the remaining events, for at most five seconds."""
         async with supervisor.running(EVENT_RECORDER, self._work):
             try:
                 yield

@@ -1,8 +1,8 @@
 """
-Leader election with a Lease, with the timing of Kubernetes' own components.
+Leader election with a Lease and the default timing of Kubernetes' own components.
 
-A candidate takes the lease when it was not renewed for its whole duration, measured with the candidate's clock. The
-leader stops earlier if it cannot renew the lease.
+A candidate takes the lease if it was not renewed for its whole duration, measured with the candidate's clock. A leader
+that cannot renew the lease stops before it expires.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class LeaderElectionConfig(Struct, frozen=True):
 
 
 class ObservedLease(Struct, frozen=True):
-    """The last observed lease spec, and since when it is unchanged by the local clock."""
+    """The last observed lease spec, and the local time at which it was first seen."""
 
     spec: LeaseSpec
     since: float
@@ -92,7 +92,7 @@ class LeaderElector:
 
     @property
     def has_recent_lease(self) -> bool:
-        """True if the lease was read recently."""
+        """True if the lease was read within the lease duration."""
         return self._clock() < self._read_at + self._config.duration
 
     async def lead(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -202,7 +202,7 @@ class LeaderElector:
             )
 
     async def _write_release(self) -> None:
-        """Clear the holder of the lease; retry if a renewal that was already sent changes it in between."""
+        """Clear the holder of the lease; retry if a renewal that is still in progress changes the lease meanwhile."""
         while True:
             await self._read_lease()
             if self._observed is None or self.holder != self._identity:
@@ -228,5 +228,5 @@ def _make_released_spec(held: LeaseSpec) -> LeaseSpec:
 
 
 def format_micro_time(seconds: float) -> str:
-    """Format a time with microseconds, as in Lease objects."""
+    """Format a time in seconds since 1970 with microseconds, as in Lease objects."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

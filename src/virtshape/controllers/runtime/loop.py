@@ -1,8 +1,8 @@
 """
 Control loop: workers that take object names from a work queue and reconcile them.
 
-Level-based: a reconciler gets a name and no event. Only this loop catches unexpected exceptions: it logs them, backs
-off and reports the failure.
+The loop is level-based: a reconciler gets a name and no event. Only this loop catches unexpected exceptions: it logs
+them, backs off and reports the failure.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ _log = logging.getLogger(__name__)
 
 
 Name = ObjectKey
-"""The object to reconcile."""
+"""Namespace and name of the object to reconcile."""
 
 
 class Result(Struct, frozen=True):
-    """Result of a reconcile: done, or requeue after some seconds."""
+    """Result of a reconcile: done if `after` is None, or requeue after this many seconds."""
 
     after: float | None = None
 
@@ -44,7 +44,7 @@ Report = Callable[[Name, Exception], Awaitable[None]]
 
 
 async def report_nothing(name: Name, error: Exception) -> None:
-    """Do nothing: the failure is only logged."""
+    """Do nothing, because the loop already logs the failure."""
 
 
 class Loop:

@@ -1,7 +1,7 @@
 """
 Work queue: each key is queued once, processed by one worker at a time, and retried with back-off.
 
-For use in one event loop.
+The queue is for use in one event loop.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class WorkQueue(Generic[K]):
             self._added.set()
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Queue a key after a delay; the earliest of several times counts."""
+        """Queue a key after a delay; if it is delayed already, the earlier time counts."""
         if seconds <= 0:
             self.add(key)
             return
@@ -79,7 +79,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """Mark a key as processed; it is queued again if it was added in the meantime."""
+        """Mark a key as processed; if it was added in the meantime, it becomes ready again."""
         self._processing.discard(key)
         if key in self._queued:
             self._ready.append(key)

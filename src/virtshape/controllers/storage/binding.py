@@ -1,7 +1,7 @@
 """
 Binding: decide which volume a claim gets, whether to provision one, or what the claim waits for.
 
-Pure functions.
+The functions are pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,19 +28,19 @@ class Bind(Struct, frozen=True):
 
 
 class Provision(Struct, frozen=True):
-    """Provision a volume of a storage class."""
+    """Provision a volume with this storage class."""
 
     of: StorageClass
 
 
 class Lost(Struct, frozen=True):
-    """Report that the bound volume no longer exists."""
+    """Report that the claim has lost its volume."""
 
     message: str
 
 
 class Wait(Struct, frozen=True):
-    """Wait and report why."""
+    """Wait, and report the reason as an event of this type."""
 
     reason: str
     message: str

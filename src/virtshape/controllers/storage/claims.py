@@ -1,7 +1,7 @@
 """
 Claim controller: bind claims to volumes, provision and expand volumes, and protect claims in use.
 
-Level-based. The PersistentVolume object is created before its data, so that data always has an owner.
+The PersistentVolume object is created before its data, so that data always has an owner.
 """
 
 from collections.abc import Callable
@@ -76,7 +76,7 @@ class ClaimReconciler:
         return await self._bind_or_provision(name, claim)
 
     async def _complete(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """Return the claim with finalizer, and with default volume mode and storage class if unset."""
+        """Add the finalizer, and the default volume mode and storage class if unset; return the claim."""
         metadata, spec = claim.metadata, claim.spec or PersistentVolumeClaimSpec()
         default = find_default_class(self._cache.list(StorageClass)) if class_name(claim) is None else None
         finalizers = metadata.finalizers or []
@@ -115,7 +115,7 @@ class ClaimReconciler:
         return DONE
 
     async def _provision(self, name: Name, claim: PersistentVolumeClaim, of: StorageClass) -> Result:
-        """Provision a volume for the claim."""
+        """Create the volume object for the claim, and bind the claim to it."""
         planned = plan_volume(claim)
         wanted = build_volume(claim, of, self._storage.locate(planned))
         try:
@@ -127,7 +127,7 @@ class ClaimReconciler:
         return await self._bind(name, claim, volume)
 
     async def _bind(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
-        """Bind the claim to the volume once the volume exists and is populated."""
+        """Reserve the volume, create and populate a provisioned one, and then bind the claim to it."""
         metadata, spec = claim.metadata, claim.spec or PersistentVolumeClaimSpec()
         if not is_for(volume, claim) or not (volume.spec and volume.spec.claim_ref and volume.spec.claim_ref.uid):
             reserved = replace(volume.spec, claim_ref=refer_to_claim(claim)) if volume.spec else None
@@ -148,7 +148,7 @@ class ClaimReconciler:
         return DONE
 
     async def _fill_new(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result | None:
-        """Create and populate a new volume; return None when that is done."""
+        """Create and populate a new volume; return None if that is done, or else when to try again."""
         kept = read_volume(volume)
         try:
             await self._storage.make(kept)
@@ -191,7 +191,7 @@ class ClaimReconciler:
         return DONE
 
     async def _has_lost(self, claim: PersistentVolumeClaim, volume_name: str) -> bool:
-        """Return True if the server confirms that the volume is missing."""
+        """Return True if the server confirms that the volume is missing or belongs to another claim."""
         try:
             volume = await self._client.get(PersistentVolume, volume_name)
         except StatusError as error:
@@ -201,7 +201,7 @@ class ClaimReconciler:
         return not is_for(volume, claim)
 
     async def _grow(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolume:
-        """Expand the volume to the requested size if possible; return it."""
+        """Expand the volume to the requested size if possible; return the volume."""
         of = self._cache.find(StorageClass, (volume.spec.storage_class_name if volume.spec else None) or "")
         if not is_provisioned_by(volume, self._storage.provisioner) or of is None or not of.allow_volume_expansion:
             message = "the volume cannot be expanded: its storage class does not exist or does not allow it"
@@ -238,7 +238,7 @@ class ClaimReconciler:
         return list_claim_users(self._cache, claim)
 
     def _list_volumes(self, claim: PersistentVolumeClaim) -> dict[str, PersistentVolume]:
-        """Return the candidate volumes: the named one, or all reserved for the claim or unreserved."""
+        """Return the candidate volumes by name: the one that the claim names, or all reserved for it or for none."""
         named = claim.spec.volume_name if claim.spec else None
         if named:
             found = self._cache.find(PersistentVolume, named)
@@ -257,7 +257,7 @@ class ClaimReconciler:
     def _report(
         self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str, *, warning: bool = False
     ) -> None:
-        """Record an event about the claim, unless the last one had the same message."""
+        """Record an event about the claim, unless the last event had the same message."""
         if self._reported.get(name) != message:
             self._reported[name] = message
             self._recorder.event(claim, reason, message, warning=warning)

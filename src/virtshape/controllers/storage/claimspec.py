@@ -1,7 +1,7 @@
 """
 Build the claim of a DataVolume: size, modes, storage class, labels and annotations.
 
-Pure functions.
+The functions are pure.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ def build_claim(
     volume: DataVolume, size: int | None = None, origin: ObjectMeta | None = None, *, is_simulated: bool = False
 ) -> PersistentVolumeClaim:
     """
-    Build the claim of a DataVolume, with its name, labels and annotations, owned by it.
+    Build the claim that a DataVolume owns, with the name, labels and annotations of the DataVolume.
 
     `size` is the size of the source, for DataVolumes without a size; `origin` is the metadata of the source. Simulated
     claims are not populated.
@@ -92,7 +92,7 @@ def _with_size(spec: PersistentVolumeClaimSpec, size: int | None) -> PersistentV
 
 
 def inherit_defaults(own: ObjectMeta, origin: ObjectMeta) -> ObjectMeta:
-    """Return the source's default instance type and preference, unless the object has its own."""
+    """Return labels and annotations with the source's default instance type and preference, unless `own` has them."""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     for role, names in NAME_KEYS.items():

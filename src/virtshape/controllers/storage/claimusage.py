@@ -1,7 +1,7 @@
 """
 Usage of claims: which instances use which claim, and locks that keep two instances from writing to one volume.
 
-Locks are kept in memory; after a restart they follow from the running instances.
+Locks are kept in memory; after a restart, running instances count as holders.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ BY_CLAIM: Final = "claim"
 
 
 class ClaimUse(NamedTuple):
-    """A claim that an instance uses."""
+    """A claim that an instance uses, and the name of the instance's volume."""
 
     volume: str
     claim: str
@@ -76,7 +76,7 @@ def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
 
 
 def list_claim_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
-    """Return the instances that use a claim or will use it; ended and refused instances do not."""
+    """Return the instances that use a claim or will use it, without ended and refused instances."""
     metadata = claim.metadata
     found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
     return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]
@@ -100,7 +100,7 @@ class ClaimLocks:
         vmi: VirtualMachineInstance,
         users: Sequence[VirtualMachineInstance],
     ) -> VirtualMachineInstance | None:
-        """Lock the claim for the instance; return a conflicting instance of `users` instead if there is one."""
+        """Lock the claim for the instance; if one of `users` conflicts, return it and do not lock."""
         key, own = _uid(claim.metadata), _uid(vmi.metadata)
         holders = self._holders[key] = self._holders.get(key, set()) & {_uid(user.metadata) for user in users}
         for user in users:
@@ -117,7 +117,7 @@ class ClaimLocks:
 
 
 def can_share(claim: PersistentVolumeClaim, use: ClaimUse, other: VirtualMachineInstance) -> bool:
-    """Return True if both instances may use the claim at the same time."""
+    """Return True if this use and the other instance's uses of the claim are allowed at the same time."""
     modes = (claim.spec.access_modes if claim.spec else None) or ()
     if ONE_INSTANCE in modes:
         return False

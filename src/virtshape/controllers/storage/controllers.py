@@ -1,7 +1,7 @@
 """
 Storage controllers: set up informers, work queues and reconcilers.
 
-Three variants: local storage, simulated storage, and none on clusters, which have their own storage controllers.
+There are three variants: local storage, simulated storage, and none on clusters, which have their own controllers.
 """
 
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ class ExternalStorageControllers:
 
 
 class SimulatedStorageControllers:
-    """Controllers of simulated claims and DataVolumes; `bind_claims` if claims are reported as bound."""
+    """Controllers of simulated claims and DataVolumes; with `bind_claims`, claims are reported as bound."""
 
     def __init__(
         self, client: Client, informers: Informers, recorder: EventRecorder, clock: Clock, *, bind_claims: bool = False
@@ -120,7 +120,7 @@ class StorageControllers:
         self._watch()
 
     async def drop_stale_jobs(self) -> None:
-        """Cancel the storage jobs of objects that no longer exist, after the informers have synced."""
+        """Cancel the storage jobs of objects that no longer exist; call this after the informers have synced."""
         volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
         claimed = {place.name for place in self._informers.list_keys(PersistentVolume)}
         await self._storage.keep_only(volumes | claimed)
@@ -204,7 +204,7 @@ class StorageControllers:
             self.claims.queue.add(place)
 
     def _enqueue_copies(self, origin: str) -> None:
-        """Enqueue DataVolumes that are populated from a source, also through a DataSource."""
+        """Enqueue DataVolumes that are populated from a source, directly or through a DataSource."""
         sources = self._informers.find_keys_by(DataSource, _BY_SOURCE, origin)
         for one in (origin, *(f"{DataSource.__name__} {place}" for place in sources)):
             for place in self._informers.find_keys_by(DataVolume, _BY_SOURCE, one):
@@ -221,7 +221,7 @@ def format_source_key(item: Model) -> str:
 
 
 def list_data_source_targets(source: DataSource) -> list[str]:
-    """Return the index key of the object that a DataSource refers to."""
+    """Return the index key of the object that a DataSource refers to, as a list that may be empty."""
     namespace, origin = key_of(source).namespace, source.spec.source
     if origin.pvc is not None:
         return [f"PersistentVolumeClaim {origin.pvc.namespace or namespace}/{origin.pvc.name}"]
@@ -233,7 +233,7 @@ def list_data_source_targets(source: DataSource) -> list[str]:
 
 
 def list_data_volume_sources(volume: DataVolume) -> list[str]:
-    """Return the index key of the source of a DataVolume."""
+    """Return the index key of the source of a DataVolume, as a list that may be empty."""
     namespace, source, reference = key_of(volume).namespace, volume.spec.source, volume.spec.source_ref
     if source is not None and source.pvc is not None:
         return [f"PersistentVolumeClaim {source.pvc.namespace or namespace}/{source.pvc.name}"]
@@ -245,7 +245,7 @@ def list_data_volume_sources(volume: DataVolume) -> list[str]:
 
 
 def list_claim_data_sources(claim: PersistentVolumeClaim) -> list[str]:
-    """Return the index key of the data source of an unbound claim."""
+    """Return the index key of the data source of an unbound claim, as a list that may be empty."""
     spec = claim.spec
     asked = (spec.data_source or spec.data_source_ref) if spec is not None else None
     return [f"{asked.kind} {key_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []

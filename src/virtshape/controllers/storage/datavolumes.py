@@ -1,7 +1,7 @@
 """
 DataVolume controller: create claims for DataVolumes, populate them and report progress.
 
-Level-based. Failed transfers are retried with back-off; a transfer that can never succeed fails for good.
+Failed transfers are retried with back-off; a transfer that can never succeed is not retried.
 """
 
 from collections.abc import Callable
@@ -119,7 +119,7 @@ class DataVolumeReconciler:
         source: DataVolumeSource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> PersistentVolumeClaim | None:
-        """Create the claim of the DataVolume once its size is known."""
+        """Create the claim of the DataVolume; return None while its size is unknown or a problem prevents it."""
         origin, size = None, None
         if isinstance(source, SourceProblem) and (source.final or not states_size(volume)):
             seen.problem = source
@@ -136,7 +136,7 @@ class DataVolumeReconciler:
             made = await self._client.create(wanted)
         except StatusError as error:
             if error.reason == "Forbidden" and "exceeded quota" in error.message:
-                # Remove the data fetched to find out the size: no quota counts it.
+                # Remove the data that was fetched to measure its size, because no quota counts it.
                 await self._storage.forget(self._keys[name])
                 self._retry_at[name] = self._clock() + QUOTA_RETRY_SECONDS
                 seen.problem = SourceProblem("ErrExceededQuota", error.message)
@@ -180,7 +180,7 @@ class DataVolumeReconciler:
     async def _adopt(
         self, volume: DataVolume, claim: PersistentVolumeClaim, seen: DataVolumeObservation
     ) -> PersistentVolumeClaim | None:
-        """Adopt an existing claim if that is allowed."""
+        """Adopt an existing claim and return it; if that is not allowed, note the problem and return None."""
         if not can_adopt(volume, claim):
             name = claim.metadata.name
             message = f"PersistentVolumeClaim {name} already exists and is not owned by this DataVolume"
@@ -204,7 +204,7 @@ class DataVolumeReconciler:
         source: DataVolumeSource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> bool:
-        """Populate the claim; return True if it is populated."""
+        """Start or continue to populate the claim; return True if it is populated."""
         target = self._cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
         if target is None or not is_bound_to(claim, target):
             return False

@@ -1,7 +1,7 @@
 """
 Status of a DataVolume: CDI's phases, progress and conditions.
 
-Pure functions.
+The functions are pure.
 """
 
 from typing import Final, Literal
@@ -25,7 +25,7 @@ MAX_RETRY_SECONDS: Final = 300.0
 
 
 class DataVolumeObservation(Struct, kw_only=True):
-    """Everything that the status of a DataVolume depends on, except the DataVolume."""
+    """Everything that the status of a DataVolume depends on, except the DataVolume itself."""
 
     claim: PersistentVolumeClaim | None = None
     method: TransferMethod = "Import"
@@ -53,7 +53,7 @@ def is_finished(volume: DataVolume) -> bool:
 
 
 def retry_delay(attempts: int) -> float:
-    """Return the delay before the next transfer, in seconds."""
+    """Return the delay in seconds before the next transfer, after this many earlier attempts."""
     return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 16), MAX_RETRY_SECONDS))
 
 
@@ -134,7 +134,7 @@ def _running(phase: str, seen: DataVolumeObservation) -> DataVolumeCondition:
 
 
 def stamp_condition(before: DataVolumeStatus, wanted: DataVolumeCondition, stamp: str) -> DataVolumeCondition:
-    """Return the condition with its transition time: the current time if its status changed."""
+    """Return the condition with its transition time: `stamp` if its status changed, or else the previous time."""
     old = next((one for one in before.conditions or () if one.type == wanted.type), None)
     same = old is not None and old.status == wanted.status
     return replace(wanted, last_transition_time=old.last_transition_time if old is not None and same else stamp)

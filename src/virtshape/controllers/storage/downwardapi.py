@@ -1,7 +1,7 @@
 """
 Downward API files for guests: fields of the instance's metadata, requests and limits.
 
-Pure functions. The text format is that of Kubernetes' downward API volumes.
+The functions are pure. The text format is that of Kubernetes' downward API volumes.
 """
 
 import json

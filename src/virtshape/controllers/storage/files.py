@@ -22,13 +22,13 @@ from virtshape.controllers.storage.downwardapi import read_downward_file
 Files = Mapping[str, bytes]
 """File contents by name; names may contain directories."""
 IssueToken = Callable[[str, str], Awaitable[Files]]
-"""Returns the files of a service account (token, CA, namespace), by namespace and name."""
+"""A function that returns the files of a service account (token, CA, namespace), given its namespace and name."""
 
 T = TypeVar("T", bound=Model)
 
 
 class NotReadyError(Exception):
-    """Something that an instance needs is missing: a reason for programs and a message for users."""
+    """Something that an instance needs is missing; `reason` is for programs, `message` for users."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class FileReader:
         self._issue_token = issue_token
 
     async def find_files(self, vmi: VirtualMachineInstance, volume: Volume) -> Files | None:
-        """Return the files of a volume; None if the volume has no files."""
+        """Return the files of a volume, or None if it has no files; raise NotReadyError if an object is missing."""
         namespace = _namespace(vmi)
         if volume.config_map is not None:
             return await self._read_map(volume.config_map.name, namespace, optional=bool(volume.config_map.optional))
@@ -64,7 +64,7 @@ class FileReader:
     async def _read_cloud_init(
         self, source: CloudInitNoCloudSource | CloudInitConfigDriveSource, namespace: str
     ) -> Files | None:
-        """Return the cloud-init data that is in secrets; None if there are none."""
+        """Return the cloud-init data that is in secrets; None if no secret is used."""
         files: dict[str, bytes] = {}
         for reference, key in ((source.secret_ref, "userdata"), (source.network_data_secret_ref, "networkdata")):
             if reference is not None:
@@ -87,7 +87,7 @@ class FileReader:
             raise NotReadyError("ServiceAccountNotFound", f"ServiceAccount {namespace}/{name} not found") from None
 
     async def find_credentials(self, vmi: VirtualMachineInstance) -> dict[str, Files]:
-        """Return the secrets of the access credentials, each under a unique name."""
+        """Return the files of the secrets that access credentials refer to, by secret name with a suffix."""
         found: dict[str, Files] = {}
         for credential in vmi.spec.access_credentials or ():
             source = credential.ssh_public_key or credential.user_password
@@ -105,7 +105,7 @@ class FileReader:
         return texts | {key: b64decode(data) for key, data in (found.binary_data or {}).items()}
 
     async def read_secret(self, name: str | None, namespace: str, *, optional: bool = False) -> Files:
-        """Return the content of a secret; empty if it is optional and missing."""
+        """Return the content of a secret; if it is missing, return {} if it is optional, or raise NotReadyError."""
         found = await self._get(Secret, name or "", namespace, optional=optional)
         return {key: b64decode(data) for key, data in (found.data or {}).items()} if found is not None else {}
 

@@ -1,7 +1,7 @@
 """
 Build the fill request of a DataVolume: its source with the secrets and certificates that it refers to.
 
-Reads secrets and config maps through a client. Unsupported sources are reported as problems.
+Secrets and config maps are read through a client. Unsupported sources are returned as problems.
 """
 
 from base64 import b64decode
@@ -35,7 +35,7 @@ class _MissingError(Exception):
 async def build_fill_request(
     volume: DataVolume, source: DataVolumeSource, client: Client
 ) -> FillRequest | SourceProblem:
-    """Build the fill request of a DataVolume whose source is neither a claim nor a snapshot."""
+    """Build the fill request of a DataVolume whose source is neither a claim nor a snapshot, or return the problem."""
     refusal = find_unsupported_source(volume, source)
     if refusal is not None:
         return refusal

@@ -1,7 +1,7 @@
 """
 Collect the sources of an instance's volumes: paths of claims and container disks, contents of files.
 
-Prepares claims for a guest; writes no files itself.
+Claims are prepared for the guest, but no files are written here.
 """
 
 import asyncio
@@ -46,11 +46,11 @@ class ContainerDisk(Struct, frozen=True, kw_only=True):
 
     image: str
     path: str = ""
-    """Path of the disk in the image; empty if there is only one."""
+    """Path of the disk in the image; empty if the image has only one disk."""
     files: tuple[str, ...] = ()
     """Files to extract instead of a disk, with their paths in the image."""
     policy: str = ""
-    """Pull policy: `Always`, `IfNotPresent` or `Never`; empty for the default of the tag."""
+    """Pull policy: `Always`, `IfNotPresent` or `Never`; if empty, the default depends on the tag."""
     logins: str = ""
     """Registry credentials as a Docker config in JSON; empty for none."""
 
@@ -59,7 +59,7 @@ class ContainerDisks(Protocol):
     """Provides disks and other files from container images."""
 
     async def get(self, wanted: ContainerDisk) -> str:
-        """Return the path of the files; raise NotReadyError while they are pulled or if that failed."""
+        """Return the path of the files; raise NotReadyError while they are being pulled, or if pulling failed."""
 
 
 class Mounts:
@@ -83,7 +83,7 @@ class Mounts:
             raise
 
     async def get_claim_path(self, vmi: VirtualMachineInstance, volume: str) -> str:
-        """Return the path of one claim, for a guest that runs; raise NotReadyError if the claim cannot be used."""
+        """Return the path of one claim for a running guest; raise NotReadyError if the claim cannot be used."""
         use = next(use for use in list_claim_uses(vmi) if use.volume == volume)
         return await self._find_claim(vmi, use)
 
@@ -122,7 +122,7 @@ class Mounts:
         )
 
     async def _find_images(self, wanted: dict[str, ContainerDisk]) -> dict[str, Mount]:
-        """Pull all images in parallel; raise permanent errors before `PullingImage`."""
+        """Pull all images in parallel and return their paths; raise other errors rather than `PullingImage`."""
         found = await asyncio.gather(*(self._disks.get(one) for one in wanted.values()), return_exceptions=True)
         errors = [one for one in found if isinstance(one, BaseException)]
         errors.sort(key=lambda error: isinstance(error, NotReadyError) and error.reason == PULLING)
@@ -176,7 +176,7 @@ class Mounts:
 
 
 def _list_images(vmi: VirtualMachineInstance) -> Iterator[tuple[str, ContainerDiskSource | KernelBootContainer]]:
-    """Yield the container images of disks and of a directly booted kernel."""
+    """Yield mount name and source of each container image, for disks and for a directly booted kernel."""
     for volume in vmi.spec.volumes or ():
         if volume.container_disk is not None:
             yield volume.name, volume.container_disk

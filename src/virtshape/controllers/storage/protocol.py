@@ -10,7 +10,7 @@ from virtshape.api.cdi import Content
 Mode = Literal["Filesystem", "Block"]
 State = Literal["waiting", "running", "done", "failed"]
 Wake = Callable[[], None]
-"""Called from the event loop when a job has ended."""
+"""A function that is called in the event loop when a job has ended."""
 
 
 class Volume(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Copy(Struct, frozen=True):
 
 
 class Restore(Struct, frozen=True):
-    """A snapshot."""
+    """A snapshot to restore."""
 
     snapshot: str
 
@@ -97,7 +97,7 @@ class Storage(Protocol):
     Stores volumes on one node; every call can be repeated, also after a restart.
 
     Long jobs have a key and run in the background: each call starts the job if needed and returns its status. A higher
-    `attempt` restarts it. Logs and health checks name a job after `owner`, the namespace and name of its object.
+    `attempt` restarts the job. Logs and health checks name a job after `owner`, the namespace and name of its object.
     """
 
     @property
@@ -117,18 +117,18 @@ class Storage(Protocol):
         """Remove a volume."""
 
     async def measure(self, key: str, owner: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Return the volume size that the request needs."""
+        """Measure the volume size that the request needs; the status has the size when the job is done."""
 
     async def fill(
         self, key: str, owner: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake
     ) -> JobStatus:
-        """Write the requested data to the volume; it becomes visible only when complete."""
+        """Write the requested data to the volume; the data becomes visible only when it is complete."""
 
     async def forget(self, key: str) -> None:
         """Cancel a job and remove its data."""
 
     async def keep_only(self, keys: Collection[str]) -> None:
-        """Cancel all jobs except these and remove their data."""
+        """Cancel all jobs except those with these keys, and remove the data of cancelled jobs."""
 
     def is_being_copied(self, name: str) -> bool:
         """Return True if a running job reads this volume, so that no guest may write to it."""

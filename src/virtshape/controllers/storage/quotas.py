@@ -1,4 +1,4 @@
-"""Quota controller: reports the usage of storage in the status of resource quotas."""
+"""Quota controller: report storage usage in the status of resource quotas."""
 
 from msgspec.structs import replace
 

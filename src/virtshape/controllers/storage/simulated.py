@@ -1,7 +1,7 @@
 """
-Simulated storage: claims are bound and DataVolumes filled at once, and no data is stored.
+Simulated storage: claims are bound and DataVolumes populated at once, and no data is stored.
 
-Used with simulated guests. Without a launcher, claims stay Pending until something provides storage.
+It is used with simulated guests. Without a launcher, claims stay Pending until another component binds them.
 """
 
 from msgspec.structs import replace
@@ -51,7 +51,7 @@ class SimulatedStorageReconciler:
         return DONE
 
     async def reconcile_claim(self, name: Name) -> Result:
-        """Report a claim as bound."""
+        """Report a claim as bound, or as pending if claims are not bound."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return DONE

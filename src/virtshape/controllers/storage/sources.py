@@ -1,7 +1,7 @@
 """
 Resolve the sources of claims and DataVolumes: DataSources, claims and snapshots.
 
-Reads only the cache. A problem is marked final if waiting cannot help.
+Objects are only read, from the cache. A problem is marked final if waiting cannot help.
 """
 
 from typing import Final
@@ -25,7 +25,7 @@ MAX_CHAIN_LENGTH: Final = 8
 
 
 class SourceProblem(Struct, frozen=True):
-    """Why a source cannot be used; `final` if waiting does not help."""
+    """Why a source cannot be used; `final` is True if waiting does not help."""
 
     reason: str
     message: str
@@ -41,7 +41,7 @@ class CopySource(Struct, frozen=True):
 
 
 def resolve_source(spec: DataVolumeSpec, namespace: str, cache: Cache) -> DataVolumeSource | SourceProblem:
-    """Return the source of a DataVolume, with `sourceRef` resolved."""
+    """Return the source of a DataVolume, with `sourceRef` resolved, or a problem."""
     if spec.source is not None:
         return spec.source
     reference = spec.source_ref
@@ -55,7 +55,7 @@ def resolve_source(spec: DataVolumeSpec, namespace: str, cache: Cache) -> DataVo
 
 
 def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSource | SourceProblem:
-    """Return the claim or snapshot that a DataSource refers to, directly or through others."""
+    """Return the source that a DataSource refers to, directly or through other DataSources, or a problem."""
     for _ in range(MAX_CHAIN_LENGTH):
         found = cache.find(DataSource, name, namespace)
         if found is None:
@@ -72,7 +72,7 @@ def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSo
 def find_copy_source(
     source: DataVolumeSource | DataSourceSource, namespace: str, cache: Cache
 ) -> CopySource | SourceProblem | None:
-    """Return the volume or snapshot of a source; None if the source is neither a claim nor a snapshot."""
+    """Return the volume or snapshot of a source, or a problem; None if the source is neither a claim nor a snapshot."""
     if source.pvc is not None:
         return get_claim_source(source.pvc.name, source.pvc.namespace or namespace, cache)
     if source.snapshot is not None:
@@ -81,7 +81,7 @@ def find_copy_source(
 
 
 def get_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
-    """Return a claim's volume as a source."""
+    """Return a claim's volume as a source, or a problem."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None or claim.metadata.deletion_timestamp is not None:
         return SourceProblem("NotFound", f"PersistentVolumeClaim {namespace}/{name} not found")
@@ -108,7 +108,7 @@ def find_writers(origin: Copy, cache: Cache) -> str:
 
 
 def get_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource | SourceProblem:
-    """Return a snapshot as a source."""
+    """Return a snapshot as a source, or a problem."""
     snapshot = cache.find(VolumeSnapshot, name, namespace)
     if snapshot is None or snapshot.metadata.deletion_timestamp is not None:
         return SourceProblem("NotFound", f"VolumeSnapshot {namespace}/{name} not found")
@@ -120,7 +120,7 @@ def get_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource |
 
 
 def find_claim_data_source(claim: PersistentVolumeClaim, cache: Cache) -> Copy | Restore | SourceProblem | None:
-    """Return the data source of a claim; None if it has none."""
+    """Return the data source of a claim, or a problem; None if the claim has no data source."""
     spec = claim.spec or PersistentVolumeClaimSpec()
     asked = spec.data_source or spec.data_source_ref
     if asked is None:

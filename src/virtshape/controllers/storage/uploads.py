@@ -1,7 +1,7 @@
 """
 Upload controller: populate claims with data that clients upload.
 
-Level-based. A rejected upload is discarded and reported; the claim then waits for the next one.
+A rejected upload is discarded and reported; the claim then waits for the next upload.
 """
 
 from collections.abc import Callable
@@ -71,7 +71,7 @@ class UploadReconciler:
         return await self._receive(name, claim, volume, key)
 
     async def _clean_up(self, name: Name, key: str) -> Result:
-        """Remove the data of the finished job, once."""
+        """Remove the data of the finished job, unless that was done before."""
         if name not in self._cleaned_up:
             await self._storage.forget(key)
             self._cleaned_up.add(name)
@@ -134,7 +134,7 @@ def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
 
 
 def mark_simulated(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """Return the metadata of a simulated claim: populated, and ready for uploads, which then fail."""
+    """Return the metadata of a simulated claim, which is marked as populated and as ready for uploads."""
     return _annotate(claim, {POD_PHASE: FILLED, POD_READY: "true"})
 
 

@@ -1,7 +1,7 @@
 """
 PersistentVolume objects: build them for claims, convert them for storage, and decide their phase.
 
-Pure functions.
+The functions are pure.
 """
 
 from typing import Final, Literal
@@ -78,7 +78,7 @@ def refer_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
 
 
 def list_reservations(volume: PersistentVolume) -> list[str]:
-    """Return the index key of the claim that a volume is reserved for, as `namespace/name`."""
+    """Return the index key of a volume: the claim it is reserved for, as `namespace/name`, or `FREE`."""
     reference = volume.spec.claim_ref if volume.spec else None
     return [f"{reference.namespace}/{reference.name}" if reference is not None else FREE]
 
@@ -108,7 +108,7 @@ def is_deleted_with_claim(volume: PersistentVolume) -> bool:
 
 
 def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePhase:
-    """Return the phase of a volume; `claim` is the claim it refers to, if that exists."""
+    """Return the phase of a volume; `claim` is the claim that it refers to, or None if there is no such claim."""
     reference = volume.spec.claim_ref if volume.spec else None
     if reference is None:
         return "Available"
@@ -117,7 +117,7 @@ def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) 
     named = claim.spec.volume_name if claim.spec else None
     if named == volume.metadata.name:
         return "Bound"
-    if named:  # it was bound to another volume
+    if named:  # the claim is bound to another volume
         return "Released"
     return "Pending" if reference.uid else "Available"
 

@@ -1,1 +1,1 @@
-"""The VM controller: run strategies, revisions, status, live updates."""
+"""The VM controller: run strategies, revisions, status and live updates."""

@@ -1,8 +1,8 @@
 """
 VM controller: pin VMs to revisions, create and delete their instances, and update their status.
 
-Level-based: each reconcile takes the next step. Each step can be repeated, and a step is written before later steps
-depend on it.
+Each reconcile takes the next step. Each step can be repeated, and its result is written before later steps depend on
+it.
 """
 
 from collections import Counter
@@ -77,7 +77,7 @@ class VmReconciler:
     def __init__(
         self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, hotplug: bool = True
     ) -> None:
-        """Take `hotplug` as whether the launcher can resize running guests."""
+        """Set up the reconciler; `hotplug` is True if the launcher can change running guests."""
         self._client = client
         self._cache = cache
         self._recorder = recorder
@@ -107,7 +107,7 @@ class VmReconciler:
             return DONE  # the VM is reconciled again once its new spec is in the cache
         vm = drop_done_volume_requests(vm)
         if await self._make_data_volumes(vm):
-            return DONE  # the VM is reconciled again once they are in the cache
+            return DONE  # the VM is reconciled again once the DataVolumes are in the cache
         return await self._run(vm, vmi, configuration, is_current=is_current)
 
     async def report(self, name: Name, error: Exception) -> None:
@@ -140,7 +140,7 @@ class VmReconciler:
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
     async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
-        """Return the VM's instance; adopt one without a controller unless either is being deleted."""
+        """Return the VM's instance, or None; adopt an instance that has no controller and is not being deleted."""
         metadata = vm.metadata
         vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
         if vmi is None or is_controlled_by(vmi.metadata, vm):
@@ -198,7 +198,7 @@ class VmReconciler:
         return unseen
 
     async def _apply_volume_requests(self, vm: VirtualMachine) -> bool:
-        """Add requested volumes to the template and remove others; return True if the VM was written."""
+        """Apply the pending volume requests to the template; return True if the VM or its status was written."""
         changed = apply_volume_requests(vm)
         if changed is vm:
             return False
@@ -277,7 +277,7 @@ class VmReconciler:
         )
 
     async def _stop_without_revisions(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> None:
-        """Stop the instance of a VM that cannot start, if this was requested; a restart waits and the guest runs on."""
+        """Stop the instance of a VM whose revisions are missing, unless that would restart a running guest."""
         strategy = run_strategy(vm.spec)
         requests = drop_done_requests((vm.status.state_change_requests if vm.status else None) or (), vmi, strategy)
         decision = decide_run(vm, vmi, requests, self._clock())
@@ -287,7 +287,7 @@ class VmReconciler:
             await self._stop(vm, vmi, decision.reason)
 
     async def _require_unchanged(self, vm: VirtualMachine) -> None:
-        """Raise Conflict unless the server's VM is the cached one: a start cannot be undone."""
+        """Raise StatusError 409 if the VM was modified since it was read, because a start cannot be undone."""
         metadata = vm.metadata
         current = await self._client.get(VirtualMachine, metadata.name or "", metadata.namespace or "")
         if current.metadata.resource_version != metadata.resource_version:
@@ -306,14 +306,14 @@ class VmReconciler:
         self._recorder.event(vm, "SuccessfulDelete", message)
 
     async def _switch_on(self, vm: VirtualMachine) -> None:
-        """Set a halted VM to run, on a request to start it."""
+        """Change the run strategy of a halted VM, because a start was requested."""
         on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
         await self._client.update(replace(vm, spec=on))
 
     async def _follow_changes(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> tuple[VirtualMachineInstance | None, str]:
-        """Apply live changes to the instance; return it and why other changes need a restart."""
+        """Apply live changes to the instance; return the instance, and why other changes need a restart."""
         generation = vm.metadata.generation
         if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
             return vmi, ""
@@ -322,7 +322,7 @@ class VmReconciler:
         if self._hotplug:
             vmi = await self._follow_volumes(vm, vmi, wanted)
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
-            return vmi, ""  # other differences come from the configuration; the size, from an earlier live change
+            return vmi, ""  # any other difference comes from the configuration
         change = decide_live_change(settle_volumes(vmi, wanted) if self._hotplug else vmi, wanted, configuration)
         if change.spec is None:
             return vmi, change.restart_reason
@@ -340,7 +340,7 @@ class VmReconciler:
     async def _follow_volumes(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec
     ) -> VirtualMachineInstance:
-        """Add hotpluggable volumes of the VM to its running instance and remove others; return the instance."""
+        """Add and remove hotpluggable volumes of a running instance to match its VM; return the instance."""
         if phase_of(vmi) != "Running":
             return vmi
         detaching = {one.name for one in (vmi.status.volume_status if vmi.status else None) or ()}
@@ -368,14 +368,14 @@ class VmReconciler:
             if one.metadata.uid != vmi.metadata.uid and uses_node(one, name)
         ]
         used = sum((Counter(measure_demand(spec, configuration).amounts) for spec in others), Counter[str]())
-        demand = Demand(measure_demand(grown, configuration).amounts)  # it runs there already
+        demand = Demand(measure_demand(grown, configuration).amounts)  # constraints do not count: it already runs there
         misfits = check_fit(demand, node, used)
         return f"node {name} {', '.join(misfits)}" if misfits else ""
 
     async def _measure(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> EffectiveSize | None:
-        """Return the VM's size, or None if its status has the size of this generation."""
+        """Return the VM's size, or None if its status already has the size for this generation."""
         status, generation = vm.status, vm.metadata.generation
         if status is not None and status.effective is not None and status.desired_generation == generation:
             return None

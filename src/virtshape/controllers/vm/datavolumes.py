@@ -1,7 +1,7 @@
 """
-DataVolumes of a VM: build them from templates and find the phases of all its volumes.
+DataVolumes of a VM: build them from templates, and find the phases of all volumes of the VM.
 
-Pure functions.
+The functions only read the VM and the cache.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ USABLE_PHASES: Final = frozenset({"Succeeded", "WaitForFirstConsumer", "PendingP
 
 
 def build_data_volumes(vm: VirtualMachine) -> list[DataVolume]:
-    """Build the DataVolumes of the VM's templates, owned by the VM."""
+    """Build the DataVolumes from the VM's templates, with the VM as their owner."""
     uid = vm.metadata.uid or ""
     made = []
     for template in vm.spec.data_volume_templates or ():
@@ -52,13 +52,13 @@ def list_volume_phases(vm: VirtualMachine, cache: Cache) -> list[str]:
 def find_data_volume_phase(name: str, namespace: str, cache: Cache) -> str:
     """Return the phase of a DataVolume, or of its claim if the DataVolume does not exist."""
     found = cache.find(DataVolume, name, namespace)
-    if found is None:  # it may have been deleted after its claim was populated
+    if found is None:  # a DataVolume may be deleted after its claim was populated
         return find_claim_phase(name, namespace, cache)
     return (found.status.phase if found.status else None) or "Pending"
 
 
 def find_claim_phase(name: str, namespace: str, cache: Cache) -> str:
-    """Return the phase of a claim as a DataVolume phase."""
+    """Return the phase of a claim as a DataVolume phase, or `MISSING`."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None:
         return MISSING

@@ -1,7 +1,7 @@
 """
-Live updates: changes of a VM that its running instance can take (more sockets, more memory), and why others cannot.
+Live updates: decide which changes of a VM can be applied to its running instance (more sockets, more memory).
 
-Pure: returns the new spec. The launcher applies it.
+The functions are pure: they return the new spec, and the launcher applies it.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def set_hotplug_limits(
     """
     Return the new instance with the limits up to which it can grow.
 
-    They become fields if the administrator configured live updates, as in KubeVirt, and annotations otherwise.
+    If the administrator configured live updates, they are set in fields, as in KubeVirt; otherwise in annotations.
     """
     limits = default_hotplug_limits(vmi.spec, configuration)
     if _is_configured(configuration):
@@ -67,7 +67,7 @@ def _put_limits(domain: DomainSpec, limits: HotplugLimits) -> DomainSpec:
 def decide_live_change(
     vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> LiveChange:
-    """Compare the running instance with the spec that its VM has now."""
+    """Return the change from the running instance to `wanted`, the spec that its VM has now."""
     running, limits = vmi.spec, get_hotplug_limits(vmi)
     reasons = list(_check_limits(limits, wanted.domain))
     wanted = replace(wanted, start_strategy=running.start_strategy, domain=_keep_limits(running.domain, wanted.domain))
@@ -86,7 +86,7 @@ def decide_live_change(
 
 
 def _check_limits(limits: HotplugLimits, wanted: DomainSpec) -> Iterator[str]:
-    """Yield the limits that the VM sets, where its instance was started with others."""
+    """Yield a reason for each limit in the VM that differs from the limit its instance was started with."""
     sockets = (wanted.cpu.max_sockets if wanted.cpu is not None else None) or limits.sockets
     memory = (wanted.memory.max_guest if wanted.memory is not None else None) or limits.memory
     if sockets != limits.sockets:
@@ -106,7 +106,7 @@ def _keep_limits(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
 
 
 def _grow(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
-    """Return the domain with the wanted sizes and resources."""
+    """Return the running domain with the wanted sockets, memory and resources."""
     grown = replace(running, resources=wanted.resources)
     if running.cpu is not None and wanted.cpu is not None:
         grown.cpu = replace(running.cpu, sockets=wanted.cpu.sockets)

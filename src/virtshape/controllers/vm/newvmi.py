@@ -1,7 +1,7 @@
 """
 Build the VirtualMachineInstance that starts a VM, with instance type and preference applied.
 
-Pure functions: they never modify their arguments and share no data with them.
+The functions do not modify the VM or the instance that they are given.
 """
 
 import uuid
@@ -66,7 +66,7 @@ def build_instance(
 
 
 def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInstance:
-    """Return the instance with the VM as owner and no start generation."""
+    """Return the instance with the VM as its owner and 0 as its start generation."""
     own = vmi.metadata
     owners = [*(own.owner_references or ()), make_owner_reference(vm)]
     annotations = {**(own.annotations or {}), GENERATION_ANNOTATION: "0"}
@@ -79,7 +79,7 @@ def firmware_uuid(vm: VirtualMachine) -> str:
 
 
 def name_start_revision_of(vmi: VirtualMachineInstance) -> str | None:
-    """Return the name of the revision with the spec that the instance was started from."""
+    """Return the name of the revision with the spec that the instance was started from, or None if it is unknown."""
     owner = find_controller(vmi.metadata)
     annotations = vmi.metadata.annotations or {}
     generation = annotations.get(GENERATION_ANNOTATION)
@@ -94,7 +94,7 @@ def make_instance(
     *,
     firmware_uuid: str,
 ) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
-    """Return metadata and spec of the VMI, including all defaults that admission would set."""
+    """Return metadata and spec of the VMI, with the defaults that admission sets; raise StatusError on conflicts."""
     draft = draft_template(duplicate(vm))
     annotate_names(vm, draft.metadata)
     refuse_conflicts(shape_draft(draft, duplicate(shape), configuration, ROOT))
@@ -113,7 +113,7 @@ def refuse_conflicts(conflicts: list[FieldError]) -> None:
 
 
 def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:
-    """Annotate the VMI with the names of the instance type and preference of its VM."""
+    """Add annotations with the names of the VM's instance type and preference to the metadata, in place."""
     for role, suffix in _ANNOTATIONS.items():
         matcher = find_matcher(vm, role)
         kind = find_full_kind(matcher, role) if matcher else None

@@ -1,7 +1,7 @@
 """
 ControllerRevisions of VMs: copies of instance types, preferences and flavors, and of the VM's spec at start.
 
-Pure functions: names and contents of revisions, which revision a VM uses, and its references.
+The functions are pure: they compute names and contents of revisions, the revisions that a VM uses, and its references.
 """
 
 import json
@@ -44,7 +44,7 @@ _ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029
 
 ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
-"""On a revision: the name of the older revision that it replaces."""
+"""Annotation of a revision: the name of the older revision that it replaces."""
 STORED_VERSION: Final = "v1beta2"
 KUBEVIRT_VERSION: Final = "v1beta1"
 """The newest version of a payload that KubeVirt's own clients can read."""
@@ -71,7 +71,7 @@ class Origin(Struct, frozen=True):
 
 
 def name_revision(vm_name: str, source: Source, version: str = "") -> str:
-    """Return the name of a revision; an upgraded revision includes its version."""
+    """Return the name of a revision; `version` is the API version of an upgraded revision."""
     metadata = source.metadata
     parts = (vm_name, metadata.name, version, metadata.uid, metadata.generation)
     return "-".join(str(part) for part in parts if part)
@@ -110,7 +110,7 @@ def label_revision(source: Source) -> dict[str, str]:
 
 
 def require_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
-    """Raise if a stored revision has the same name but other content."""
+    """Raise StatusError if the existing revision has another content than the wanted one of the same name."""
     if not has_same_content(existing, wanted, kind):
         name = existing.metadata.name
         message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
@@ -118,7 +118,7 @@ def require_same_content(existing: ControllerRevision, wanted: ControllerRevisio
 
 
 def has_same_content(one: ControllerRevision, other: ControllerRevision, kind: str) -> bool:
-    """Return True if two revisions have equal specs; an empty section, such as preferredRng, differs from none."""
+    """Return True if two revisions have equal specs; an empty preferredRng, for example, differs from a missing one."""
     return _meaning(read_spec(one, kind), keep_empty=True) == _meaning(read_spec(other, kind), keep_empty=True)
 
 
@@ -129,7 +129,7 @@ def read_spec(revision: ControllerRevision, kind: str) -> Model:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Return True if two values are equal, with quantities compared by amount and empty like absent."""
+    """Return True if two values are equal; quantities are compared by amount, and empty values equal absent ones."""
     return _meaning(one) == _meaning(other)
 
 
@@ -162,7 +162,7 @@ def writes_spec(configuration: KubeVirtConfiguration | None) -> bool:
 
 def get_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool = True) -> Origin:
     """
-    Return where to read the object in this role; `in_spec` if the controller writes names into the spec.
+    Return where to read the object in this role; `in_spec` is True if the controller writes names into the spec.
 
     The spec takes precedence over the status, unless only the status was changed since the controller wrote both.
     """
@@ -183,7 +183,7 @@ def get_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: boo
 
 
 def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
-    """Return the revision named in the status, if it is of the object that the spec names."""
+    """Return the revision named in the status; empty if it belongs to another object than the spec names."""
     ref = find_status_ref(vm, role)
     if ref is None or ref.controller_revision_ref is None:
         return ""
@@ -196,7 +196,7 @@ def needs_upgrade(revision: ControllerRevision, *, in_spec: bool = True) -> bool
     """
     Return True if the payload's API version is older than the storage version.
 
-    If names are only in the status, KubeVirt's rule applies: v1beta1 is recent, and a version label is required.
+    If names are only in the status, KubeVirt's rule applies: v1beta1 needs no upgrade, but a version label is required.
     """
     data = revision.data
     api_version = data.get("apiVersion") if isinstance(data, dict) else None
@@ -243,7 +243,7 @@ def _recover_metadata(metadata: ObjectMeta, old: ControllerRevision, matcher: Ma
 
 
 def find_superseded(revision: ControllerRevision) -> str | None:
-    """Return the name of the revision that this one replaced."""
+    """Return the name of the revision that this one replaced, or None."""
     annotations = revision.metadata.annotations or {}
     return annotations.get(UPGRADED_FROM_ANNOTATION)
 
@@ -273,7 +273,7 @@ def unmark(vm: VirtualMachine) -> VirtualMachine:
 
 
 def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachineStatus:
-    """Return the VM's status with references to these revisions; roles without a matcher get none."""
+    """Return the VM's status with references to these revisions; roles without a matcher get no reference."""
     status = vm.status or VirtualMachineStatus()
     refs: dict[str, InstancetypeStatusRef | None] = {}
     for role in ROLES:
@@ -292,7 +292,7 @@ def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> Virtual
 
 
 def wants_expansion(vm: VirtualMachine, policy: str | None) -> bool:
-    """Return True if the reference policy replaces the VM's references by their content."""
+    """Return True if the reference policy requires that the VM's references are replaced with their content."""
     if not any(find_matcher(vm, role) for role in ROLES):
         return False
     if policy == "expandAll":
@@ -306,7 +306,7 @@ def _has_status_revision(vm: VirtualMachine, role: Role) -> bool:
 
 
 def name_start_revision(vm: VirtualMachine, generation: int | None = None) -> str:
-    """Return the name of the start revision of a generation; the current one by default."""
+    """Return the name of the start revision for a generation, by default the current one."""
     metadata = vm.metadata
     return f"revision-start-vm-{metadata.uid}-{generation or metadata.generation}"
 

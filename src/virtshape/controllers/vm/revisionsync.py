@@ -54,7 +54,8 @@ class RevisionSync:
     """
     Keeps VMs and their revisions in sync; caches new revisions until the VM's status refers to them.
 
-    Remembers which revisions need no upgrade: clients may name others in the status without changing the generation.
+    It remembers which revisions need no upgrade, because clients may name others in the status without changing the
+    generation.
     """
 
     def __init__(self, client: Client, cache: Cache) -> None:
@@ -66,7 +67,7 @@ class RevisionSync:
     async def ensure_revisions(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> tuple[VirtualMachine, Names]:
-        """Return the VM with all revisions captured and pinned, and their names; write it only if it changed."""
+        """Capture and pin all revisions of the VM; return the VM, written only if it changed, and their names."""
         instancetype = configuration.instancetype if configuration else None
         if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
             return await self._expand(vm, configuration, finalizer), {}
@@ -95,7 +96,7 @@ class RevisionSync:
     async def _name_revisions(
         self, vm: VirtualMachine, names: Names, finalizer: str, *, in_spec: bool
     ) -> VirtualMachine:
-        """Write the names of the revisions before anything depends on them; the recapture annotation goes last."""
+        """Write the names of the revisions to the VM, then remove the recapture annotation; return the VM."""
         if in_spec:
             return await self._write(vm, with_finalizer(pin(vm, names), finalizer))
         status = refer_to_revisions(vm, names)
@@ -104,7 +105,7 @@ class RevisionSync:
         return await self._write(vm, with_finalizer(unmark(vm), finalizer))
 
     async def _require_stored(self, vm: VirtualMachine) -> None:
-        """Raise NotFoundError if a revision of the VM was deleted; ask the server if it is not cached."""
+        """Raise NotFoundError if a revision of the VM was deleted; request revisions that are not cached."""
         for role, name in list_pinned_revisions(vm).items():
             if self._cache.find(ControllerRevision, name, namespace_of(vm)) is None:
                 await self._get_revision(vm, name, f"spec.{role}.revisionName")
@@ -140,7 +141,7 @@ class RevisionSync:
                 raise
 
     async def find_revision(self, vm: VirtualMachine, name: str) -> ControllerRevision | None:
-        """Return the revision of this name, or None."""
+        """Return the revision with this name from the server, or None."""
         try:
             return await self._client.get(ControllerRevision, name, namespace_of(vm))
         except StatusError as error:
@@ -197,7 +198,7 @@ class RevisionSync:
     async def _expand(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> VirtualMachine:
-        """Replace the VM's references by their content, then remove its revisions."""
+        """Replace the VM's references with their content, then remove its revisions; return the VM."""
         expanded = duplicate(vm)
         conflicts = expand_vm(expanded, await self.get_shape(vm), configuration)
         if conflicts:
@@ -220,7 +221,7 @@ class RevisionSync:
 
 
 def has_current_revisions(vm: VirtualMachine, *, in_spec: bool = True) -> bool:
-    """Return True if the status names the revisions of the current generation; so does the spec, if `in_spec`."""
+    """Return True if the status, and with `in_spec` also the spec, names the revisions for the current generation."""
     generation = vm.metadata.generation
     if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
         return False
@@ -252,7 +253,7 @@ def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
 
 
 def with_finalizer(vm: VirtualMachine, finalizer: str) -> VirtualMachine:
-    """Return the VM with the finalizer; the same object if it has it or is being deleted."""
+    """Return the VM with the finalizer; the same object if it has the finalizer or is being deleted."""
     metadata = vm.metadata
     if metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
         return vm

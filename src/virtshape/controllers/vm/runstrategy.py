@@ -1,7 +1,7 @@
 """
 Run strategies: decide whether to start, stop or keep the instance of a VM.
 
-Pure functions of the VM, its instance and the time.
+The functions are pure: they depend only on the VM, its instance, the pending requests and the time.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def is_being_deleted(vmi: VirtualMachineInstance) -> bool:
 def drop_done_requests(
     requests: Sequence[VirtualMachineStateChangeRequest], vmi: VirtualMachineInstance | None, strategy: str
 ) -> list[VirtualMachineStateChangeRequest]:
-    """Return the pending requests: a stop request until the instance is deleted, a start request until one exists."""
+    """Return the pending requests: a stop is pending until the instance is gone, a start until an instance exists."""
     left = [request for request in requests if not _is_called_off(request, strategy)]
     while left and _is_done(left[0], vmi):
         del left[0]
@@ -72,7 +72,7 @@ def decide_run(
     requests: Sequence[VirtualMachineStateChangeRequest],
     now: float,
 ) -> Decision:
-    """Return the next action by the VM's run strategy; `requests` are the pending ones."""
+    """Return the next action for the VM by its run strategy and its pending requests."""
     if vm.metadata.deletion_timestamp is not None:
         return _stop(vmi, "the VM is being deleted")
     if vmi is not None:
@@ -112,7 +112,7 @@ def _decide_without(
 
 
 def _start(vm: VirtualMachine, reason: str, now: float) -> Decision:
-    """Start, or wait for the rest of the back-off after failed starts."""
+    """Return the decision to start, or to wait for the rest of the back-off after failed starts."""
     failure = vm.status.start_failure if vm.status else None
     if failure is None or failure.retry_after_timestamp is None:
         return Decision("start", reason)
@@ -146,6 +146,6 @@ def starts_again(strategy: str, requests: Sequence[VirtualMachineStateChangeRequ
 
 
 def needs_rerun(vm: VirtualMachine, vmi: VirtualMachineInstance) -> bool:
-    """Return True if the run strategy restarts the instance after this end."""
+    """Return True if the instance has failed and the run strategy restarts it."""
     failed = vmi.status is not None and vmi.status.phase == "Failed"
     return failed and run_strategy(vm.spec) == RERUN_ON_FAILURE

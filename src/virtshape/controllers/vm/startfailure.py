@@ -1,7 +1,7 @@
 """
 Start failures: count them and compute the delay before the next start.
 
-Pure functions.
+The functions are pure.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ _RETRYING: Final = frozenset({ALWAYS, ONCE, RERUN_ON_FAILURE})
 
 
 def delay_seconds(failures: int) -> int:
-    """Return the delay after this many failures in a row, up to five minutes."""
+    """Return the delay in seconds after this many failures in a row, at most five minutes."""
     return min(FIRST_DELAY_SECONDS * failures * failures, MAX_DELAY_SECONDS)
 
 

@@ -1,7 +1,7 @@
 """
 Status of a VM: conditions, printable status and size, from the VM, its instance and failures.
 
-Pure functions. Revision references are set elsewhere and kept.
+The functions are pure. They keep the revision references, which are set elsewhere.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class ConditionReason(Struct, frozen=True):
 
 
 class StatusInputs(Struct, kw_only=True):
-    """Everything that the status of a VM depends on, except the VM."""
+    """Everything that the status of a VM depends on, except the VM itself."""
 
     vmi: VirtualMachineInstance | None = None
     """The VM's instance, if it has one."""
@@ -60,7 +60,7 @@ class StatusInputs(Struct, kw_only=True):
     failure: ConditionReason | None = None
     """Failure of this reconcile."""
     volume_phases: Sequence[str] = ()
-    """Phases of the VM's DataVolumes; `Missing` if one does not exist."""
+    """Phases of the VM's DataVolumes and claims; `Missing` if one does not exist."""
     waiting: ConditionReason | None = None
     """Why DataVolumes and claims prevent the start, if they do."""
     restart_reason: str = ""
@@ -68,7 +68,7 @@ class StatusInputs(Struct, kw_only=True):
     effective: EffectiveSize | None = None
     """Size computed in this reconcile, if any."""
     starting: bool = False
-    """True if this reconcile creates an instance."""
+    """True if an instance is to be started, and waits for volumes."""
     run_strategy: str | None = None
     """Run strategy applied in this reconcile, if any."""
 
@@ -95,7 +95,7 @@ def make_status(vm: VirtualMachine, seen: StatusInputs, now: float, stamp: str) 
 
 
 def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
-    """Return the VM generation that the instance was started from."""
+    """Return the VM generation that the instance was started from, or None if it is unknown."""
     annotations = (vmi.metadata.annotations if vmi else None) or {}
     stated = annotations.get(GENERATION_ANNOTATION, "")
     return int(stated) if stated.isdecimal() and len(stated) < _MAX_NUMBER_LENGTH else None

@@ -1,7 +1,7 @@
 """
 Plan the upgrade of a VM to the current versions of its instance type and preference.
 
-Pure: only looks objects up. Captured copies of deleted objects are kept; copies that were deleted are captured again.
+Objects are only looked up. Captured copies of deleted objects are kept; copies that were deleted are captured again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class Upgrade(NamedTuple):
 
     @property
     def roles(self) -> list[Role]:
-        """The roles that have a newer object."""
+        """The roles whose revision is outdated or missing."""
         return [drift.role for drift in self.behind]
 
 

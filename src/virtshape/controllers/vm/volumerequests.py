@@ -1,7 +1,7 @@
 """
 Requests to attach and detach volumes: apply them to the VM's template, and compare a VM with its running instance.
 
-Pure functions. The template is what counts: the running instance follows it, and its next start uses it.
+The functions are pure. The template is authoritative: the running instance follows it, and the next start uses it.
 """
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from virtshape.engine.volumehotplug import apply_volume_request, follow_volumes,
 
 
 def apply_volume_requests(vm: VirtualMachine) -> VirtualMachine:
-    """Return the VM with the requests of its status applied to its template; the same VM if nothing changes."""
+    """Return the VM with the requests in its status applied to its template; the same object if nothing changes."""
     spec = vm.spec.template.spec
     pending = [] if spec is None else _list_pending(vm, spec)
     if spec is None or not pending:
@@ -42,7 +42,7 @@ def settle_volumes(vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSp
 
 
 def keep_volumes(spec: VirtualMachineInstanceSpec, running: VirtualMachineInstanceSpec) -> VirtualMachineInstanceSpec:
-    """Return the specification with the volumes and disks of the running one."""
+    """Return the spec with the volumes and disks of the running spec."""
     devices = replace(spec.domain.devices, disks=running.domain.devices.disks)
     return replace(spec, volumes=running.volumes, domain=replace(spec.domain, devices=devices))
 

@@ -1,7 +1,7 @@
 """
 Explain why a VM waits for its DataVolumes and claims.
 
-Pure functions.
+The functions only read the VM and the cache.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ def explain_wait(vm: VirtualMachine, cache: Cache) -> ConditionReason | None:
 
 
 def is_unreported(vm: VirtualMachine, waiting: ConditionReason) -> bool:
-    """Return True if the problem is not in the VM's status yet."""
+    """Return True if the reason is an error whose message is not in the VM's status yet."""
     reported = find_condition(vm.status.conditions if vm.status else None, VOLUMES_READY)
     return waiting.reason != NOT_READY and (reported is None or reported.message != waiting.message)
 

@@ -1,7 +1,7 @@
 """
 Instance controller: schedule instances, run them with the launcher, and update their status.
 
-Level-based. The node is written before the guest starts, so that a guest never runs twice.
+The node is written to the instance before the guest starts, so that a guest never runs twice.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class VmiReconciler:
         self._placement = placement
         self._wake = wake
         self._replaced: dict[Name, set[str | None]] = {}
-        """Resource versions of each instance that were replaced here, until a newer one is in the cache."""
+        """Resource versions that this controller has replaced, by instance, until the cache has a newer one."""
 
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one instance."""
@@ -68,7 +68,7 @@ class VmiReconciler:
             self._replaced.pop(name, None)
             return DONE
         if vmi.metadata.resource_version in self._replaced.get(name, ()):
-            return DONE  # the cache has not seen our own write yet; that event requeues the instance
+            return DONE  # the cache lacks our own write, whose event will requeue the instance
         self._replaced.pop(name, None)
         if is_being_deleted(vmi):
             return await self._finish(name, vmi)
@@ -157,7 +157,7 @@ class VmiReconciler:
         if VMI_FINALIZER not in (metadata.finalizers or ()):
             return DONE
         if self._placement.is_node_not_ready(vmi):
-            return DONE  # the guest may still run; reconciled again when the launcher is back
+            return DONE  # the guest may still run; the launcher requeues the instance when it is back
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
             return Result(after=self._placement.recheck_seconds)
@@ -173,15 +173,15 @@ class VmiReconciler:
     async def _update(
         self, vmi: VirtualMachineInstance, status: VirtualMachineInstanceStatus
     ) -> VirtualMachineInstance:
-        """Write a new status unless it is unchanged."""
+        """Write a new status unless it is unchanged; return the instance."""
         status = replace(status, virtual_machine_revision_name=name_start_revision_of(vmi))
         if status == vmi.status:
             return vmi
         metadata = label_node(vmi.metadata, status.node_name)
-        return await self._write(vmi, replace(vmi, metadata=metadata, status=status))  # no status subresource
+        return await self._write(vmi, replace(vmi, metadata=metadata, status=status))  # VMIs have no status subresource
 
     async def _write(self, vmi: VirtualMachineInstance, wanted: VirtualMachineInstance) -> VirtualMachineInstance:
-        """Write an instance and ignore its previous version in the cache from now on."""
+        """Write and return an instance; from now on, ignore its previous version in the cache."""
         written = await self._client.update(wanted)
         before, after = (one.metadata for one in (vmi, written))
         if after.resource_version != before.resource_version:
@@ -196,7 +196,7 @@ class VmiReconciler:
 
 
 def mark_observed(metadata: ObjectMeta) -> ObjectMeta:
-    """Return the metadata of an instance that the controller handles: its finalizer and the observed API versions."""
+    """Return the metadata with the controller's finalizer and the observed API versions."""
     return replace(
         metadata,
         annotations={**(metadata.annotations or {}), **OBSERVED_VERSIONS},

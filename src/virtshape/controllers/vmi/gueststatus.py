@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.status import (
 from virtshape.api.quantity import Quantity
 
 GuestState = Literal["placing", "waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
-"""placing: not scheduled yet; waiting: something it needs is missing; refused: it can never run here."""
+"""A `placing` guest is not scheduled yet, a `waiting` guest lacks something, a `refused` guest can never run here."""
 
 
 class GuestStatus(Struct, frozen=True):
@@ -38,11 +38,11 @@ class GuestStatus(Struct, frozen=True):
     is_settled: bool = True
     """False while volumes of a running guest wait to be attached or detached."""
     ports: tuple[str, ...] = ()
-    """Ports of the guest that are reachable from its node, as messages."""
+    """Messages about the guest's ports that are reachable from its node."""
     agent: bool = False
     """True if the guest agent responds."""
     logins: str | None = None
-    """Why access credentials are not set in the guest; empty on success, None if not attempted."""
+    """Why setting access credentials in the guest failed; empty on success, None if it was not attempted."""
     os: VirtualMachineInstanceGuestOSInfo | None = None
     node: str = ""
     """Node of the guest, if the launcher does its own scheduling."""

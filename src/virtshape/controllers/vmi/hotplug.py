@@ -1,7 +1,7 @@
 """
 Status of hotplugged volumes: phases with KubeVirt's names, and the events that follow from changes.
 
-Pure functions. A claim is on its node as soon as it is bound there, and there is no attachment pod.
+The functions are pure. There is no attachment pod as in KubeVirt: a claim is on its node as soon as it is bound.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class VolumeProblem(NamedTuple):
     reason: str
     message: str
     is_on_node: bool = False
-    """True if the claim is ready and only the guest does not have it."""
+    """True if the claim is ready but not attached to the guest."""
 
 
 class VolumeEvent(NamedTuple):

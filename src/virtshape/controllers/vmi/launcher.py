@@ -29,7 +29,7 @@ SIMULATED_LABEL: Final = "virtshape.io/simulated"
 SIMULATED_NODE: Final = "simulated"
 
 Wake = Callable[[str, str], None]
-"""Requeues an instance, by namespace and name."""
+"""A function that requeues an instance, given its namespace and name."""
 
 
 class Launcher(Protocol):
@@ -39,10 +39,10 @@ class Launcher(Protocol):
         """Return the Node object with its capacity; None if the launcher does not manage a node."""
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """Start the guest, or apply the instance's changes, unless it has ended; return its status."""
+        """Start the guest, or apply changes of the instance to it, unless it has ended; return the guest's status."""
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Stop the guest; return True once it has stopped and its resources are released."""
+        """Stop the guest; return True if it has stopped and its resources are released."""
 
     def observe(self, wake: Wake) -> None:
         """Call `wake` on every change of a guest."""
@@ -51,7 +51,7 @@ class Launcher(Protocol):
         """Remove the persistent data of a deleted VM."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Remove guests and data of all instances and VMs except these UIDs."""
+        """Remove guests and data of all instances and VMs except those with these UIDs."""
 
 
 class SimulatedLauncher:
@@ -112,7 +112,7 @@ class SimulatedLauncher:
         )
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """Return a running guest with the size of its instance, or a paused one."""
+        """Return the status of a running or paused guest with the size of its instance."""
         status, cpu, memory = vmi.status, vmi.spec.domain.cpu, vmi.spec.domain.memory
         has_run = status is not None and status.phase == "Running"
         was_paused = is_condition_true(status.conditions if status else None, "Paused")
@@ -129,6 +129,6 @@ class SimulatedLauncher:
         )
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Return True: nothing runs."""
+        """Forget the paused state of the guest; return True because nothing runs."""
         self._paused.pop(vmi.metadata.uid or "", None)
         return True

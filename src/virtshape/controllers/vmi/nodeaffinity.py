@@ -1,7 +1,7 @@
 """
 Check node affinity and taints of an instance against a node.
 
-Pure. Preferred terms are ignored.
+The functions are pure. Preferred terms are ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from virtshape.api.core.scheduling import Affinity, NodeSelectorRequirement, Nod
 
 
 def find_mismatches(node: Node, affinity: Affinity | None, tolerations: Sequence[Toleration]) -> Iterator[str]:
-    """Yield the reasons against the node, worded to follow its name."""
+    """Yield why the instance cannot run on the node; in messages, each reason follows the node's name."""
     wanted = affinity.node_affinity if affinity is not None else None
     required = wanted.required_during_scheduling_ignored_during_execution if wanted is not None else None
     if required is not None and not any(_matches(node, term) for term in required.node_selector_terms):

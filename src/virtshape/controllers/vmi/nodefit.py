@@ -1,7 +1,7 @@
 """
 Check whether an instance fits on a node: CPU, memory, huge pages, dedicated CPUs and devices.
 
-Pure. Amounts are integers: CPU in millicores, other resources in units.
+The functions are pure. Amounts are integers: CPU in millicores, memory and huge pages in bytes, devices as counts.
 """
 
 from collections import Counter
@@ -22,11 +22,11 @@ CPU: Final = "cpu"
 MEMORY: Final = "memory"
 HUGEPAGES: Final = "hugepages-"
 CPU_MANAGER_LABEL: Final = "cpumanager"
-"""On a node: whether it offers dedicated CPUs."""
+"""Label of a node: "true" if it offers dedicated CPUs."""
 NO_LAUNCHER: Final = "no launcher is running"
 _DEFAULT_ALLOCATION_RATIO: Final = 10
 _MIB: Final = 1 << 20
-"""Messages show memory in multiples of this size."""
+"""Messages show memory rounded down to multiples of this size."""
 
 
 class Demand(Struct, frozen=True):
@@ -38,11 +38,11 @@ class Demand(Struct, frozen=True):
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     because: Mapping[str, str] = {}
-    """Fields that request each special resource, for messages."""
+    """The field that requests each special resource, for messages."""
 
 
 def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> Demand:
-    """Return the demand of an instance: a share of CPU unless dedicated, huge pages instead of memory."""
+    """Return the demand of an instance: only a share of its vCPUs unless dedicated; huge pages replace memory."""
     domain = spec.domain
     dedicated = bool(domain.cpu and domain.cpu.dedicated_cpu_placement)
     amounts: Counter[str] = Counter({CPU: _cpu_demand(spec, configuration, dedicated=dedicated)})
@@ -141,7 +141,7 @@ def _show(name: str, amount: int) -> str:
 
 
 def explain_unschedulable(reasons: Mapping[str, list[str]], no_launcher_reason: str = "") -> str:
-    """Return why no node can run the instance, node by node; `no_launcher_reason` if there is no node."""
+    """Return why no node can run the instance, node by node; `no_launcher_reason` explains why there is no node."""
     if not reasons:
         return f"no node runs instances: {no_launcher_reason or NO_LAUNCHER}"
     return f"0/{len(reasons)} nodes are available: " + "; ".join(
@@ -157,7 +157,7 @@ class Allocations:
         self._used: dict[str, Counter[str]] = {}
 
     def place(self, key: str, node: str, demand: Demand) -> None:
-        """Count the instance on this node only."""
+        """Count the instance's resources on this node, and no longer on another node."""
         if self._placed.get(key) == (node, demand):
             return
         self.release(key)
@@ -165,7 +165,7 @@ class Allocations:
         self._used.setdefault(node, Counter()).update(demand.amounts)
 
     def release(self, key: str) -> None:
-        """Stop counting the instance."""
+        """Stop counting the instance's resources."""
         node, demand = self._placed.pop(key, ("", None))
         if demand is not None:
             self._used[node].subtract(demand.amounts)

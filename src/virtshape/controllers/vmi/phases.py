@@ -1,7 +1,7 @@
 """
 Phases of an instance: transitions, their times, and the conditions that follow from them.
 
-Pure functions. A phase never goes back, and a final phase never changes.
+The functions are pure. An instance never returns to an earlier phase, and a final phase never changes.
 """
 
 from typing import Final, Literal
@@ -25,15 +25,15 @@ Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "F
 
 SCHEDULED_CONDITION: Final = "PodScheduled"
 STAND_IN_CONDITION: Final = "StandIn"
-"""The guest runs with a substitute for a feature that its node does not have."""
+"""Condition: the guest runs with a substitute for a feature that its node does not have."""
 RESTART_CONDITION: Final = "RestartRequired"
-"""The guest's size differs from its instance's and cannot be changed while it runs."""
+"""Condition: the guest's size differs from that of its instance and cannot be changed while the guest runs."""
 PORTS_CONDITION: Final = "PortsOpen"
-"""Ports of the guest are reachable on the loopback address of its node."""
+"""Condition: ports of the guest are reachable on the loopback address of its node."""
 MIGRATABLE_CONDITION: Final = "LiveMigratable"
-"""Always false."""
+"""Condition that is always false, because live migration is not supported."""
 LOGINS_CONDITION: Final = "AccessCredentialsSynchronized"
-"""Whether the guest agent has set the access credentials."""
+"""Condition: the guest agent has set the access credentials."""
 NOT_POSSIBLE: Final = "NotPossibleHere"
 """Reason for instances that can never run here."""
 _NOT_MIGRATABLE: Final = ("NotMigratable", "virtshape does not support live migration: restart the VM to move it")
@@ -63,7 +63,7 @@ _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running
 
 
 def phase_of(vmi: VirtualMachineInstance) -> str:
-    """Return the phase of the instance; empty before the first one."""
+    """Return the phase of the instance; empty if it has none yet."""
     return (vmi.status.phase if vmi.status else None) or ""
 
 
@@ -80,7 +80,7 @@ def uses_node(vmi: VirtualMachineInstance, node: str) -> bool:
 
 
 def set_guest_status(vmi: VirtualMachineInstance, guest: GuestStatus, stamp: str) -> VirtualMachineInstanceStatus:
-    """Return the instance status for the state of its guest; unchanged if the instance was further already."""
+    """Return the instance status for the state of its guest; unchanged if the instance is already in a later phase."""
     reasons = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
     return _advance(
         vmi,
@@ -102,7 +102,7 @@ def set_phase(
     reason: str | None = None,
     message: str = "",
 ) -> VirtualMachineInstanceStatus:
-    """Return the instance status in a phase that it has without a guest; unchanged if it was further already."""
+    """Return the status of an instance without a guest in this phase; unchanged if it is already in a later phase."""
     return _advance(vmi, phase, stamp, node=node, reason=reason, message=message, guest=None)
 
 
@@ -148,7 +148,7 @@ def _advance(
 
 
 def _list_skipped(before: str, after: Phase) -> tuple[Phase, ...]:
-    """Return the phases between two phases; each gets its own transition time."""
+    """Return the phases between two phases, which get a transition time too."""
     if after not in _WAY:
         return ()
     start = _WAY.index(before) + 1 if before in _WAY else 0
@@ -173,7 +173,7 @@ def _describe_size(
 
 
 def find_migration_method(spec: VirtualMachineInstanceSpec) -> str:
-    """Return how a migration would treat the guest's disks, by KubeVirt's rule: copy them unless all are on claims."""
+    """Return the migration method by KubeVirt's rule: BlockMigration, which copies disks, unless all are shared."""
     filesystems = {each.name for each in spec.domain.devices.filesystems or ()}
     for volume in spec.volumes or ():
         is_shared = volume.persistent_volume_claim or volume.data_volume or volume.host_disk
@@ -203,7 +203,7 @@ def _list_permanent(status: VirtualMachineInstanceStatus) -> list[VolumeStatus]:
 
 
 def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInstanceCondition | None]:
-    """Return the conditions that depend on the guest; None for those to remove."""
+    """Return the conditions that depend on the guest, by type; None for conditions to remove."""
     reported: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
     if guest is None:
         return reported

@@ -1,7 +1,7 @@
 """
 Placement of instances: on nodes of local launchers, or delegated to the cluster's scheduler.
 
-Reads the cache and writes nothing.
+The cache is only read, and nothing is written.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ LAUNCHER_STARTING: Final = NodeNotReady("the launcher is starting")
 
 
 class PlacementResult(Struct, frozen=True):
-    """The node for an instance, or a message why there is none; neither if the cluster schedules it."""
+    """The node for an instance, or a message why there is none; both are empty if the cluster schedules it."""
 
     node: str = ""
     message: str = ""
@@ -78,7 +78,7 @@ class NodePlacement:
         *,
         not_ready: Mapping[str, NodeNotReady] | None = None,
     ) -> None:
-        """Take `not_ready` as the nodes whose launcher is not running, with the reason; the caller may change it."""
+        """Set up the placement; `not_ready` has the nodes whose launcher is not running, and may change later."""
         self._cache = cache
         self._launchers = launchers
         self._no_launcher_reason = no_launcher_reason
@@ -87,7 +87,7 @@ class NodePlacement:
         self._unplaced: set[Name] = set()
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Return the first node on which the instance fits."""
+        """Reserve resources on the first node on which the instance fits and return it, or why there is none."""
         allocations = self._get_allocations()
         demand = measure_demand(vmi.spec, self._configuration())
         reasons = {node: [f"is not ready: {not_ready.message}"] for node, not_ready in self._not_ready.items()}
@@ -107,7 +107,7 @@ class NodePlacement:
         )
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
-        """Return the launcher of the instance's node."""
+        """Return the launcher of the instance's node, or None; count the instance's resources on the node."""
         node = (vmi.status.node_name if vmi.status else None) or ""
         if node and not is_refused(vmi):
             self._get_allocations().place(str(name), node, measure_demand(vmi.spec, self._configuration()))
@@ -123,7 +123,7 @@ class NodePlacement:
         return ((vmi.status.node_name if vmi.status else None) or "") in self._not_ready
 
     def release(self, name: Name) -> set[Name]:
-        """Release the instance's resources on its node."""
+        """Release the instance's resources on its node; return the instances that wait for a node."""
         self._get_allocations().release(str(name))
         self._unplaced.discard(name)
         return set(self._unplaced)
@@ -159,7 +159,7 @@ class ClusterPlacement:
         self._no_launcher_reason = no_launcher_reason
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Return an empty result: the cluster's scheduler selects the node."""
+        """Return an empty result, because the cluster's scheduler selects the node, or why there is no launcher."""
         del name, vmi
         return (
             PlacementResult()
@@ -168,7 +168,7 @@ class ClusterPlacement:
         )
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
-        """Return the only launcher."""
+        """Return the only launcher, or None."""
         del name, vmi
         return self._launcher
 
@@ -183,6 +183,6 @@ class ClusterPlacement:
         return False
 
     def release(self, name: Name) -> set[Name]:
-        """Do nothing: the cluster counts resources."""
+        """Return no instances: the cluster counts resources."""
         del name
         return set()

@@ -51,7 +51,7 @@ class Baseline:
         return self._left.total()
 
     def filter(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return the findings that are not known; each known one hides one finding."""
+        """Return the findings that are not known; each known finding hides one."""
         return [finding for finding in findings if not self._take(finding)]
 
     def _take(self, finding: Finding) -> bool:
@@ -69,7 +69,7 @@ def identify(finding: Finding, folder: str) -> Known:
 
 
 def read_baseline(path: str | None) -> Baseline:
-    """Read a baseline file; raise SettingsError if it is invalid. A file that does not exist yet is empty."""
+    """Read a baseline file; raise SettingsError if it is invalid. A missing file counts as empty."""
     try:
         content = fast_json.decode(Path(path).read_bytes(), type=BaselineFile) if path else BaselineFile(_VERSION, [])
     except FileNotFoundError:

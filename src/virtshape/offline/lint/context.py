@@ -1,4 +1,4 @@
-"""The objects that VMs may refer to, from files and the catalog. Never modifies them."""
+"""The objects in files and in the catalog that VMs may refer to. They are never modified."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -16,8 +16,8 @@ class LintContext:
     """
     The known objects.
 
-    `broken` are objects that exist but are invalid; the objects of files take precedence over the catalog, and
-    `configuration` over the KubeVirt object of the files.
+    `broken` are references to objects that exist but are invalid. Objects in files take precedence over the catalog,
+    and `configuration` takes precedence over the KubeVirt object in the files.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class LintContext:
         self._catalog = _load_catalog() if catalog else Objects()
 
     def find(self, reference: Reference) -> Model | None:
-        """Return the object of this reference; None if it is missing or invalid."""
+        """Return the object for this reference; None if it is missing or invalid."""
         if reference in self._broken:
             return None
         return self._objects.find(reference) or self._catalog.find(reference)

@@ -1,8 +1,4 @@
-"""
-Checks of single documents before they are evaluated: kind, version, schema and metadata.
-
-Pure.
-"""
+"""Check single documents before they are evaluated: kind, version, schema and metadata."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
@@ -52,11 +48,11 @@ _REASONS: Final = {
     "FieldValueRequired": "missing-field",
     "FieldValueTypeInvalid": "wrong-type",
 }
-"""The rules of schema errors by their reasons."""
+"""The rule for a schema error, by the reason of the error."""
 
 
 class DecodedObject(NamedTuple):
-    """An object without its invalid fields, if it can be decoded, its tree, and the errors of these fields."""
+    """The object without invalid fields, or None if it cannot be decoded, its tree, and the errors of these fields."""
 
     object: Model | None
     tree: JsonObject
@@ -85,7 +81,7 @@ def is_checked(kind: Kind) -> bool:
 
 
 def check_kind(tree: Any, *, is_named: bool) -> Iterator[FieldError]:
-    """Check a tree of unknown kind; `is_named` is set if the file was named on the command line."""
+    """Check a tree of unknown kind; `is_named` is True if the file was named on the command line."""
     if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
         if is_named:
             yield FieldError("", "not a Kubernetes object: it has no apiVersion and kind", rule="not-an-object")
@@ -147,7 +143,7 @@ def _decode_valid_part(tree: JsonObject, struct: type[Model]) -> Model | None:
 
 
 def reference_of_tree(tree: JsonObject, kind: Kind) -> Reference:
-    """Return the reference of the object in a tree; the namespace defaults to `default`."""
+    """Return the reference to the object in a tree; the namespace defaults to `default`."""
     metadata = tree.get("metadata")
     names: JsonObject = metadata if isinstance(metadata, dict) else {}
     namespace = str(names.get("namespace") or "default") if kind.namespaced else ""
@@ -155,7 +151,7 @@ def reference_of_tree(tree: JsonObject, kind: Kind) -> Reference:
 
 
 def check_version(tree: JsonObject) -> Iterator[FieldError]:
-    """Check whether the API version of an object is deprecated."""
+    """Yield an error if the API version of an object is deprecated."""
     api_version = tree["apiVersion"]
     if api_version in DEPRECATED_VERSIONS:
         message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
@@ -172,7 +168,7 @@ def check_metadata(tree: JsonObject, kind: Kind, *, is_decoded: bool) -> Iterato
     is_generated = not readable.get("name") and bool(readable.get("generateName"))
     for cause in check_submitted(readable, kind):
         if is_generated and cause.field == "metadata.name":
-            continue  # a random name, whose prefix is reported
+            continue  # the name is generated, and its prefix is checked
         is_name = cause.field in ("metadata.name", "metadata.generateName")
         yield cause._replace(rule="invalid-name" if is_name else "invalid-metadata")
 
@@ -203,9 +199,9 @@ _METADATA: Final[dict[str, Callable[[Any], bool]]] = {
     "finalizers": _is_text_list,
     "ownerReferences": _is_owner_list,
 }
-"""The fields of metadata that are checked, and whether a value has their type."""
+"""The metadata fields that are checked, each with a function that returns True if a value has the right type."""
 
 
 def skip_undecoded(issues: Iterable[FieldError], reading: DecodedObject) -> Iterator[FieldError]:
-    """Drop the issues of fields that could not be decoded."""
+    """Yield the issues, except those of fields that could not be decoded."""
     return (issue for issue in issues if not reading.concerns(issue.field)) if reading.issues else iter(issues)

@@ -1,5 +1,5 @@
 """
-Evaluate the objects of files as the server would, with the objects in the files as the cluster.
+Evaluate objects in files as the server would, as if the cluster had only the objects in the files.
 
 Errors that depend on objects outside the files become notes or warnings that say so.
 """
@@ -39,7 +39,7 @@ _LABELS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference"
 
 
 class FileCluster(ClusterState):
-    """The cluster that the files describe; remembers which missing objects an evaluation asked for."""
+    """The cluster that the files describe; `missing` are the missing objects that an evaluation asked for."""
 
     def __init__(self, context: LintContext, architecture: str) -> None:
         self.context = context
@@ -54,7 +54,7 @@ class FileCluster(ClusterState):
         return self.context
 
     def answer(self, query: Query) -> Model | int | None:
-        """Return the object that an evaluation asks for."""
+        """Return the object that a query asks for, or None; a count of VMs is always 0."""
         if isinstance(query, VMCount):
             return 0
         if query == CONFIGURATION:
@@ -69,11 +69,11 @@ class FileCluster(ClusterState):
         return explain_host_disks(configuration)(path)
 
     def make_uid(self) -> str:
-        """Return a UID; nothing is stored."""
+        """Return a fixed UID, because nothing is stored."""
         return _UID
 
     def now(self) -> str:
-        """Return a time; nothing is stored."""
+        """Return a fixed time, because nothing is stored."""
         return _NOW
 
 
@@ -86,7 +86,7 @@ def _with_architecture(found: KubeVirt | None, architecture: str) -> KubeVirt:
 
 
 def evaluate_object(kind: Kind, tree: JsonObject, found: Model, cluster: FileCluster) -> Iterator[FieldError]:
-    """Yield everything that the server would report; what the files do not determine is a note or a warning."""
+    """Yield everything that the server would report; facts that are not in the files cause notes or warnings."""
     if isinstance(found, VirtualMachine) and _names_revision(found):
         tree, unknown = _without_missing_revisions(found, cluster.context)
         found = from_tree(tree, VirtualMachine)
@@ -133,7 +133,7 @@ def _names_revision(vm: VirtualMachine) -> bool:
 
 
 def _without_missing_revisions(vm: VirtualMachine, context: LintContext) -> tuple[JsonObject, list[FieldError]]:
-    """Return the VM without references to revisions that are not in the files, so that live objects are used."""
+    """Return the VM without revisions that are not in the files, and an error for each of them that the spec names."""
     unknown: list[FieldError] = []
     roles: list[Role] = []
     is_captured = False
@@ -161,7 +161,7 @@ def _refer_to_revision(vm: VirtualMachine, name: str) -> Reference:
 
 
 def find_place(error: FieldError, tree: JsonObject) -> str:
-    """Return the path of an error in the text, where it differs from the field that the server names."""
+    """Return the path of an error in the text, which may differ from the field that the server names."""
     field = error.fields[0] if error.fields else ""
     if field.startswith(_ANNOTATIONS):
         return f"spec.template.metadata.annotations[{field.removeprefix(_ANNOTATIONS)}]"

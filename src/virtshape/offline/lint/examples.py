@@ -1,5 +1,5 @@
 """
-An example of each rule: a manifest that violates it, or the part of a VM that does.
+Load an example for each rule: a manifest that violates the rule, or the part of a VM that does.
 
 The examples are in examples.txt.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 from virtshape.api.yaml import read_documents
 
 TARGET: Final = "kubevirt-1.3"
-"""The target that the examples of target rules are for."""
+"""The target in the examples for target rules."""
 
 _TITLE: Final = re.compile(r"^== (\S+)\n", re.MULTILINE)
 _TOP_LEVEL_FIELDS: Final = ("apiVersion:", "metadata:", "spec:")
@@ -37,7 +37,7 @@ def load_examples() -> dict[str, str]:
 
 
 def build_manifest(example: str) -> bytes:
-    """Return the manifest of an example: the example itself, or a VM with the part that it shows."""
+    """Return the manifest for an example: the example itself, or a VM with the part that it shows."""
     if not example.startswith(_TOP_LEVEL_FIELDS) or "\nkind: " in example:
         return example.encode()
     (document,) = read_documents(example)

@@ -1,8 +1,8 @@
 """
 Choose the files to lint.
 
-Leaves out excluded files, files that git ignores, templates, patches for kustomize, and files without objects of our
-kinds. Runs git, if it is installed, to list the ignored files of a folder, and reads kustomization files.
+Excluded files, files that git ignores, templates, patches for kustomize, and files without objects of our kinds are
+left out. Ignored files are listed with git, if it is installed, and patches are found in kustomization files.
 """
 
 import re
@@ -48,7 +48,7 @@ _FREE_TEXT: Final = {"annotations", "userData", "networkData"}
 
 
 def filter_folder(excludes: Sequence[Pattern]) -> Callable[[str], LeavesOut]:
-    """Return a function that returns what is left out of a folder."""
+    """Return a function that returns a filter for the files to leave out of a folder."""
 
     def for_folder(folder: str) -> LeavesOut:
         ignored = list_git_ignored(folder)
@@ -65,12 +65,12 @@ def list_git_ignored(folder: str) -> frozenset[str]:
     except (OSError, subprocess.SubprocessError):
         return frozenset()
     names = [name.decode(errors="surrogateescape").rstrip("/") for name in answer.stdout.split(b"\0") if name]
-    # If the folder itself is ignored, the user named it nevertheless.
+    # Ignored folders that the user names are linted.
     return frozenset(f"{folder}/{name}" for name in names if name not in (".", ""))
 
 
 def list_patches(files: Iterable[File]) -> frozenset[str]:
-    """Return the absolute paths of the patches that kustomization files among the files name."""
+    """Return the absolute paths of the patches that the kustomization files in `files` name."""
     return frozenset(
         str(Path(file.path).parent.joinpath(path).resolve())
         for file in files
@@ -80,7 +80,7 @@ def list_patches(files: Iterable[File]) -> frozenset[str]:
 
 
 def _read_kustomization(file: File) -> Iterator[str]:
-    """Yield the paths of the patches in a kustomization file; none if it cannot be read, which linting it reports."""
+    """Yield the paths of the patches in a kustomization file; none if it cannot be read, which is reported later."""
     try:
         documents = list(scan_documents(file.read(), file.name))
     except OSError:
@@ -96,7 +96,7 @@ def _read_kustomization(file: File) -> Iterator[str]:
 
 
 def find_skip_reason(text: bytes, *, is_named: bool) -> Skip | None:
-    """Return why a file is not linted; None if it is."""
+    """Return the reason to skip a file with this text; None if the file is linted."""
     if not is_named and not _OWN_KINDS.search(text):
         return FOREIGN
     return TEMPLATE if (_BRACES in text or _VARIABLE in text) and _is_template(text) else None

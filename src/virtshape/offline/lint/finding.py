@@ -1,8 +1,4 @@
-"""
-Results of lint: the field error of a check with its file and position.
-
-Only data.
-"""
+"""Results of lint: field errors with their files and positions."""
 
 from typing import NamedTuple
 
@@ -13,7 +9,7 @@ from virtshape.offline.lint.rules import RULES, Level
 
 
 class Subject(Struct, frozen=True, gc=False, order=True):
-    """The object of a finding; `namespace` is empty for cluster-wide kinds."""
+    """The object of a finding; `namespace` is empty for cluster-scoped kinds."""
 
     kind: str
     namespace: str
@@ -42,7 +38,7 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 class FileFindings(NamedTuple):
-    """The findings of a file, in order, with its text."""
+    """A file with its text and its findings, in order."""
 
     file: str
     text: bytes
@@ -50,6 +46,6 @@ class FileFindings(NamedTuple):
 
 
 def build_finding(error: FieldError, file: str, place: tuple[int, int], subject: Subject | None) -> Finding:
-    """Return the finding of an error at this position."""
+    """Return the finding for an error at this position."""
     line, column = place
     return Finding(file, line, column, RULES[error.rule].level, error.rule, error.message, error.field, subject)

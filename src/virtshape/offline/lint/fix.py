@@ -1,8 +1,8 @@
 """
 Correct texts by their findings: misspelt fields and values, deprecated fields, values and API versions.
 
-Edits only the key or value in question, on its line, so that comments and formatting stay. A correction is kept only if
-lint then reports the finding no more and nothing new, except below a corrected field. Pure.
+Only the key or value in question is edited, so that comments and formatting are kept. A correction is applied only if
+it removes its finding and causes no new one, except below a corrected field.
 """
 
 import re
@@ -19,7 +19,7 @@ from virtshape.offline.lint.finding import Finding
 Lint = Callable[[bytes], list[Finding]]
 
 MIN_SIMILARITY: Final = 0.8
-"""A suggestion that is less similar to the misspelt name is not applied."""
+"""Minimum similarity to the misspelt name; a less similar suggestion is not applied."""
 _MAX_PASSES: Final = 5
 _SUGGESTION: Final = re.compile(r'did you mean "([^"]+)"\?')
 _SERVED: Final = re.compile(r"does not serve (\S+)/\S+: use (\1/\S+)$")
@@ -47,7 +47,7 @@ class Correction(NamedTuple):
     edit: Edit
 
     def reveals(self, finding: Finding) -> bool:
-        """Return True for a mistake below the corrected field, which could not be found before."""
+        """Return True if the finding is below the corrected field, where it could not be found before."""
         if self.finding.rule != "unknown-field" or finding.object != self.finding.object:
             return False
         parent = self.finding.field.rpartition(".")[0]
@@ -65,7 +65,7 @@ class Corrected(NamedTuple):
 def fix_text(text: bytes, lint: Lint) -> Corrected:
     """Apply all safe corrections; `lint` returns the findings of a text."""
     fixed: list[Finding] = []
-    for _ in range(_MAX_PASSES):  # a corrected field can show a misspelt one below it
+    for _ in range(_MAX_PASSES):  # correcting a field can reveal a misspelt field below it
         findings = lint(text)
         corrections = propose(findings, text)
         accepted = corrections
@@ -80,7 +80,7 @@ def fix_text(text: bytes, lint: Lint) -> Corrected:
 
 
 def propose(findings: Sequence[Finding], text: bytes) -> list[Correction]:
-    """Return the corrections of the findings that have one, without overlaps."""
+    """Return the corrections for the findings that can be corrected, without overlaps."""
     try:
         lines = text.removeprefix(_BOM).decode().split("\n")
     except UnicodeDecodeError:
@@ -115,7 +115,7 @@ def _try(text: bytes, before: list[Finding], corrections: Sequence[Correction], 
 def _try_each(
     text: bytes, findings: list[Finding], corrections: Sequence[Correction], lint: Lint
 ) -> tuple[bytes, list[Correction]]:
-    """Apply the corrections that are safe; halve those that are not, since each attempt lints the whole text."""
+    """Return the text with all safe corrections, and these; bisect, because each attempt lints the whole text."""
     accepted: list[Correction] = []
     remaining = [list(corrections)]
     while remaining:
@@ -160,7 +160,7 @@ def _find_edit(finding: Finding, line: str) -> Edit | None:
 
 
 def _replace_running(finding: Finding, entry: re.Match[str]) -> Edit | None:
-    """Return the edit of `running` to the run strategy that the finding advises."""
+    """Return the edit that replaces `running` with the run strategy in the finding's message, or None."""
     strategy = _RUN_STRATEGIES.get(entry["value"])
     if finding.rule != "deprecated-field" or not strategy or not finding.message.endswith(f"runStrategy: {strategy}"):
         return None
@@ -170,7 +170,7 @@ def _replace_running(finding: Finding, entry: re.Match[str]) -> Edit | None:
 
 
 def _find_value(finding: Finding, value: str) -> str | None:
-    """Return the correct value of a field."""
+    """Return the correct value of a field, or None if it is unknown."""
     match finding.rule:
         case "deprecated-version":
             return DEPRECATED_VERSIONS.get(value)

@@ -1,7 +1,7 @@
 """
 Lint texts one after another, against a given context.
 
-Keeps only what is needed to detect duplicate objects.
+Between texts, only the data to detect duplicate objects is kept.
 """
 
 from array import array
@@ -38,7 +38,7 @@ class SeenObjects:
     """
     The objects seen so far, to detect objects that are defined more than once.
 
-    Identifies objects by a 64-bit hash, which takes a dozen bytes per object. Files must be checked one after another.
+    Objects are identified by a 64-bit hash, which takes a dozen bytes per object. Files must be checked one by one.
     """
 
     def __init__(self) -> None:
@@ -47,9 +47,9 @@ class SeenObjects:
 
     def find_earlier_file(self, reference: Reference, file: str) -> str | None:
         """
-        Return the file of the same folder in which the object was seen before; None if this is the first time.
+        Return the file in the same folder in which the object was seen before; None if this is the first time.
 
-        Folders are often applied separately, such as one for each cluster.
+        Other folders do not count, because folders are often applied separately, such as one for each cluster.
         """
         if not self._files or self._files[-1] != file:
             self._files.append(file)
@@ -64,7 +64,7 @@ class SeenObjects:
 
 
 class Linter:
-    """Checks texts; `checked` counts the objects."""
+    """Checks texts; `checked` is the number of objects checked so far."""
 
     def __init__(self, context: LintContext, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         self.checked = 0
@@ -72,7 +72,7 @@ class Linter:
         self._seen = SeenObjects()
 
     def check_text(self, text: str | bytes, file: str, *, is_named: bool = True) -> list[Finding]:
-        """Return all findings of a text in order; `is_named` is set if the file was named on the command line."""
+        """Return all findings in a text, in order; `is_named` is True if the file was named on the command line."""
         findings = []
         for document in scan_documents(text, file):
             if isinstance(document, YAMLError):

@@ -1,7 +1,7 @@
 """
 Render findings as text with source lines, one line each, JSON, GitHub annotations or SARIF for code scanning.
 
-Pure: renderers yield their output in parts, in the order of the findings.
+Renderers yield their output in parts, in the order of the findings.
 """
 
 import re
@@ -29,14 +29,14 @@ Renderer = Callable[[Iterable[FileFindings]], Iterator[str]]
 
 
 def render(output: str, files: Iterable[FileFindings], *, color: bool = False) -> Iterator[str]:
-    """Render findings in an output format; colours apply to the formats for people."""
+    """Render findings in an output format; `color` applies only to the formats `text` and `concise`."""
     if output == "text":
         return render_text(files, color=color)
     return render_concise(files, color=color) if output == "concise" else RENDERERS[output](files)
 
 
 def render_text(files: Iterable[FileFindings], *, color: bool = False) -> Iterator[str]:
-    """Render findings grouped by file, each with its line and a mark below the place."""
+    """Render findings grouped by file, each with its source line and carets below its position."""
     separator = ""
     for file, text, findings in files:
         if not findings:
@@ -70,7 +70,7 @@ def _quote_line(line: str, finding: Finding, *, color: bool) -> str:
 
 
 def _printable(text: str) -> str:
-    """Replace tabs by spaces, which keeps columns, and control characters, which could change the terminal."""
+    """Replace tabs with spaces, which keeps columns, and characters that are not printable with U+FFFD."""
     return "".join(char if char.isprintable() else " " if char == "\t" else "\ufffd" for char in text)
 
 
@@ -95,7 +95,7 @@ def _list_findings(files: Iterable[FileFindings]) -> Iterator[Finding]:
 
 
 def render_json(files: Iterable[FileFindings]) -> Iterator[str]:
-    """Render a list of objects."""
+    """Render findings as a JSON list of objects."""
     separator = "["
     for each in _list_findings(files):
         yield separator + "\n  " + msgspec.json.encode(each).decode()

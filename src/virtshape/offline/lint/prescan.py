@@ -1,7 +1,7 @@
 """
 Scan files for objects that VMs may refer to, so that VMs can be checked while they are read.
 
-Skips documents that cannot contain such objects. Reports nothing: errors are found when files are linted.
+Documents that cannot contain such objects are skipped. Errors are not reported here, but when the files are linted.
 """
 
 import re
@@ -28,19 +28,19 @@ _MARKS: Final = (
     b"ControllerRevision",
     b"KubeVirt",
 )
-"""Each kind that affects VMs has one of these in its name."""
+"""The name of each kind that VMs may refer to contains one of these strings."""
 _RUNNING_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance"}
 _SEPARATOR: Final = re.compile(rb"^---.*$", re.MULTILINE)
 _PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTILINE)
 
 
 def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
-    """Return the objects of the texts that VMs may refer to, and those of the catalog."""
+    """Return a context with the objects in the texts that VMs may refer to and, if `catalog` is True, the catalog."""
     return LintContext(*scan_objects(texts), catalog=catalog)
 
 
 def scan_objects(texts: Iterable[bytes]) -> tuple[Objects, set[Reference]]:
-    """Return the objects of the texts that VMs may refer to, and the references of invalid ones."""
+    """Return the objects in the texts that VMs may refer to, and references to invalid objects."""
     objects, broken = Objects(), set[Reference]()
     for text in texts:
         for document in _find_candidates(text):

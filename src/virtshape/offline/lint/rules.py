@@ -1,7 +1,7 @@
 """
 The rules of lint: their ids, which never change, levels, meanings and remedies.
 
-Only the table: `evaluation` finds what the server would reject, with `admission.rules`; `decoding` checks the schema.
+The checks are elsewhere: `evaluation` finds what the server would reject, and `decoding` checks the schema.
 """
 
 from typing import Final, Literal, NamedTuple

@@ -1,7 +1,7 @@
 """
 Lint files one after another, so that memory depends on the largest file, not on the number of VMs.
 
-Reads standard input once and keeps it. Writes only corrected files, in `Run.write`.
+Standard input is read once and kept. Only `Run.write` writes files, with their corrections.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ class Run:
     """
     One run over files and folders; raises FilesError if one of them cannot be read.
 
-    `files` are the linted files, `skipped` the other ones by reason.
+    `files` are the linted files, and `skipped` are the other files by reason.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Run:
             yield from checked.findings
 
     def check(self, progress: Progress | None = None) -> Iterator[FileFindings]:
-        """Yield each file with its findings, without those of the baseline."""
+        """Yield each file with its findings, without those in the baseline."""
         for number, file in enumerate(self.files):
             if progress is not None:
                 progress(number, len(self.files))
@@ -81,7 +81,7 @@ class Run:
             yield FileFindings(file.name, text, self.baseline.filter(self._lint(text, file, self._linter)))
 
     def fix(self, file: File) -> tuple[bytes, Corrected]:
-        """Return the text of a file, and the corrected text; does not write. Corrects no link out of a folder."""
+        """Return the text of a file and its correction, without writing it. Links out of a folder are not corrected."""
         text = self._read_again(file)
         if file.leads_outside():
             return text, Corrected(text, ())
@@ -90,7 +90,7 @@ class Run:
         )
 
     def write(self, file: File, before: bytes, after: bytes) -> bool:
-        """Replace the content of a file; return False, and leave it alone, if it changed since it was read."""
+        """Replace the content of a file; change nothing and return False if the file changed since it was read."""
         return replace_file(Path(file.path).resolve(), before, after)
 
     def _lint(self, text: bytes, file: File, linter: Linter) -> list[Finding]:
@@ -104,7 +104,7 @@ class Run:
         return suppress(findings, text, file.name, active)
 
     def _select(self, found: Sequence[File], problems: list[FileProblem]) -> Iterator[bytes]:
-        """Yield the texts that are linted, and record the others."""
+        """Yield the texts of the files to lint, and record which files are linted and which are skipped."""
         patches = list_patches(found)
         for file in found:
             text = _read(file, problems)

@@ -70,7 +70,7 @@ class Settings(NamedTuple):
     root: str = "."
 
     def with_flags(self, **flags: Any) -> "Settings":
-        """Replace the values that are given on the command line; paths in them are relative to the current folder."""
+        """Return the settings with the values of command-line flags, whose paths are relative to the current folder."""
         given = {name: value for name, value in flags.items() if value not in (None, ())}
         if "exclude" in given:
             given["exclude"] = tuple(
@@ -81,7 +81,7 @@ class Settings(NamedTuple):
         return self._replace(content=replace(self.content, **given)).validate("command line")
 
     def without_baseline(self) -> "Settings":
-        """Return the settings with all findings reported."""
+        """Return the settings without the baseline, so that all findings are reported."""
         return self._replace(content=replace(self.content, baseline=None))
 
     def validate(self, source: str) -> "Settings":
@@ -107,12 +107,12 @@ class Settings(NamedTuple):
 
     @property
     def baseline(self) -> str | None:
-        """The path of the baseline file."""
+        """The path of the baseline file, or None."""
         path = self.content.baseline
         return os.path.relpath(Path(self.root, path)) if path else None
 
     def list_ignored(self, path: str) -> frozenset[str]:
-        """Return the rules that are ignored in a file only."""
+        """Return the rules that are ignored only in this file."""
         ignores: Mapping[str, Sequence[str]] = self.content.per_file_ignores
         matching = (names for glob, names in ignores.items() if Pattern(glob, self.root).matches(path))
         return frozenset(name for names in matching for name in match_rules(names))
@@ -124,7 +124,7 @@ def match_rules(patterns: Iterable[str]) -> Iterator[str]:
 
 
 def get_settings(folder: str = ".") -> Settings:
-    """Return the settings of the nearest file in this folder or above it, or the defaults."""
+    """Return the settings from the nearest file in this folder or above it within the repository, or the defaults."""
     start = Path(folder).absolute()
     for parent in (start, *start.parents):
         for name in (YAML_FILE, TOML_FILE):
@@ -137,7 +137,7 @@ def get_settings(folder: str = ".") -> Settings:
 
 
 def read_settings(path: Path) -> Settings | None:
-    """Return the settings of a file; None for a pyproject.toml without them."""
+    """Return the settings in a file; None for a pyproject.toml without settings."""
     source = os.path.relpath(path)
     try:
         tree = _read_toml(path) if path.suffix == ".toml" else _read_yaml(path)
@@ -174,7 +174,7 @@ def _read_yaml(path: Path) -> Any:
 
 
 def _describe(refusal: str) -> str:
-    """Convert the decoder's message, whose paths look like `$.select`."""
+    """Return the decoder's message with a path like `select` in front, instead of `$.select` at the end."""
     message, _, at = refusal.partition(" - at `$")
     place = at.removesuffix("`").removeprefix(".")
     text = message.replace("`", '"').replace("Object contains ", "")

@@ -1,7 +1,8 @@
 """
 Suppress findings by comments: `# virtshape: ignore[rule]` for a line, `# virtshape: ignore-file[rule]` for a file.
 
-A comment applies to its line, or to the next line with content if nothing precedes it. Without rules it applies to all.
+A comment applies to its line or, if the line has no other content, to the next line with content. A comment without
+rules applies to all rules.
 """
 
 import re
@@ -21,7 +22,7 @@ _UNUSED: Final = "unused-ignore"
 
 
 class Comment(NamedTuple):
-    """A comment that suppresses rules, all if none are named, in a line or, for line 0, in the file."""
+    """A comment that suppresses `rules`, or all rules if there are none, in `line`, or in the whole file if it is 0."""
 
     at: tuple[int, int]
     line: int
@@ -33,7 +34,7 @@ class Comment(NamedTuple):
 
 
 def suppress(findings: list[Finding], text: bytes, file: str, active: Iterable[str]) -> list[Finding]:
-    """Return the findings without suppressed ones, and those of comments that suppress none of the active rules."""
+    """Return the findings that are not suppressed, and new findings for comments that are unused or name no rule."""
     if _MARK not in text:
         return findings
     comments = list(find_comments(text.decode("utf-8", "replace")))
@@ -47,7 +48,7 @@ def suppress(findings: list[Finding], text: bytes, file: str, active: Iterable[s
 
 
 def find_comments(text: str) -> Iterator[Comment]:
-    """Yield the comments of a text that suppress findings."""
+    """Yield the comments in a text that suppress findings."""
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         found = _COMMENT.search(line)

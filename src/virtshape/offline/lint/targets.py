@@ -1,8 +1,8 @@
 """
-Check objects against a KubeVirt release: what it does not serve, drops when it stores the object, or refuses.
+Check objects against a KubeVirt release: find what it does not serve, drops when it stores the object, or refuses.
 
 The facts are in kubevirt.json, which tools/targets/generate.py derives from KubeVirt's published Go modules. To add a
-release, extend RELEASES and run it.
+release, extend RELEASES and run this tool.
 """
 
 import json
@@ -49,7 +49,7 @@ Defines = Callable[[Reference], bool]
 
 
 class Target:
-    """A KubeVirt release; `defines` returns True for the objects in the files, `catalog` includes the release's own."""
+    """A KubeVirt release; `defines` returns True for objects in the files, and `catalog` adds those it installs."""
 
     def __init__(self, name: str, defines: Defines, *, catalog: bool = True) -> None:
         self.release = name.removeprefix("kubevirt-")
@@ -58,7 +58,7 @@ class Target:
         self._table = _load_table()
 
     def check_text(self, text: bytes, file: str, known: list[Finding]) -> list[Finding]:
-        """Combine the findings of a text for this release with the known ones; each field is reported once."""
+        """Return the known findings and those for this release, in order; each field is reported once."""
         reported = {(each.object, each.field) for each in known if each.rule in _REPORTED}
         findings: list[Finding] = []
         installed: set[tuple[Subject, str]] = set()
@@ -146,7 +146,7 @@ class Target:
 
 
 def _find_common(tree: JsonObject, kind: Kind) -> Iterator[tuple[str, str, str]]:
-    """Yield field, kind and name of the cluster-wide instance type and preference that a VM names."""
+    """Yield field, kind and name of the cluster-scoped instance type and preference that a VM names."""
     spec = tree.get("spec") if kind.kind == "VirtualMachine" else None
     for role, common in _COMMON_KINDS.items():
         matcher = spec.get(role) if isinstance(spec, dict) else None
@@ -162,7 +162,7 @@ def _rank(release: str) -> int:
 
 @cache
 def _read_ranges(ranges: str) -> tuple[str, ...]:
-    """Return all releases of ranges such as `1.3,1.6-1.9`."""
+    """Return all releases in ranges such as `1.3,1.6-1.9`."""
     releases: list[str] = []
     for part in ranges.split(","):
         first, _, last = part.partition("-")
