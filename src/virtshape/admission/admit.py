@@ -1,7 +1,7 @@
 """
 Admission entry points: default and validate an object by its kind, and reject it with all causes at once.
 
-The API server calls `admit`. On a cluster, the mutating webhook calls `complete`, the validating webhook `validate`.
+The API server calls `admit`. On a cluster, the mutating webhook calls `complete` and the validating one `validate`.
 """
 
 from typing import Final
@@ -55,7 +55,7 @@ def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = Fals
 
 
 def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
-    """Return the object with the defaults that admission adds, without validating it."""
+    """Return the object with defaults, without validating it. Raise StatusError if they cannot be determined."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return complete_vm(submission, cluster)

@@ -97,7 +97,7 @@ def _namespaces(source: DataVolumeSource | DataSourceSource, namespace: str) -> 
 
 
 def _follow(name: str, namespace: str) -> Search[set[str]]:
-    """Find the namespaces of the data behind a DataSource; if the chain breaks off, the namespace where it does."""
+    """Find the namespaces of the data behind a DataSource; if it cannot be resolved, the last namespace reached."""
     for _ in range(_MAX_CHAIN_LENGTH):
         found = yield Reference("cdi.kubevirt.io", "DataSource", namespace, name)
         if not isinstance(found, DataSource):

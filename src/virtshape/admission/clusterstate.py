@@ -60,7 +60,7 @@ class ClusterState(Protocol):
         """Return why a guest may not use this host file as a disk; empty if it may."""
 
     def make_uid(self) -> str:
-        """Return a new unique ID."""
+        """Return a new UID."""
 
     def now(self) -> str:
         """Return the current time as a Kubernetes timestamp."""

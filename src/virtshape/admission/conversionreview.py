@@ -51,7 +51,7 @@ class _Outline(Struct):
 
 
 def answer_conversion(data: bytes) -> bytes:
-    """Return the response to a ConversionReview; raise StatusError if the body is not one."""
+    """Return the response to a ConversionReview; raise StatusError if the body is not a ConversionReview."""
     try:
         outline = _outline_decoder.decode(data)
         review = _decoder.decode(data)

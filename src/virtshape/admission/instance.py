@@ -38,7 +38,7 @@ _RESTRICTED: Final = FieldError("", "update of VMI object is restricted", "Field
 
 
 def evaluate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Evaluation]:
-    """Return the VMI to store and all its violations; `trusted` means that a controller writes it."""
+    """Return the VMI to store and all its violations; `trusted` is True if a controller writes it."""
     new, old = submission.new, submission.old
     if old is not None:
         violations = [] if trusted else list(_check_changed(new, old))
@@ -78,7 +78,7 @@ def evaluate_completed_vmi(submission: Submission, cluster: ClusterState, *, tru
 
 
 def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:
-    """Return the new VMI, with the old status if a user writes it: VMIs have no status subresource for RBAC."""
+    """Return the new VMI, with the old status unless trusted, because RBAC cannot protect the status of VMIs."""
     if trusted or new.get("status") == old.get("status"):
         return new
     kept = {field: value for field, value in new.items() if field != "status"}

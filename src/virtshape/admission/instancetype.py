@@ -15,7 +15,7 @@ _STRICT = f"{INSTANCETYPE_GROUP}/{SIZES_OPTIONAL_IN}"
 
 
 def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> CheckResult:
-    """Check an instance type written at this version of its group."""
+    """Return the violations and warnings of an instance type written at this version of its group."""
     sized = version != SIZES_OPTIONAL_IN
     causes = [*_check_cpu(spec.cpu, sized=sized), *_check_memory(spec.memory, sized=sized)]
     warnings = [] if causes else [one.message for one in check_deprecated(spec, version)]
@@ -70,7 +70,7 @@ def _check_memory(memory: MemoryInstancetype | None, *, sized: bool) -> Iterator
 
 
 def check_preference(spec: VirtualMachinePreferenceSpec) -> CheckResult:
-    """Check a preference."""
+    """Return the violations and warnings of a preference."""
     causes = list(_check_topology(spec))
     warnings = []
     name = spec.cpu.preferred_cpu_topology if spec.cpu else None

@@ -123,7 +123,7 @@ def _find_reasons(offer: Offer, need: Need) -> Iterator[str]:
 
 
 def _measure_distance(offer: Offer, need: Need) -> Decimal:
-    """Return the sum of the factors by which vCPUs and memory miss the need, and the number of missing GPUs."""
+    """Return how far an instance type misses the need: factors for vCPUs and memory, plus the missing GPUs."""
     required = need.preference.requirements if need.preference else None
     least_vcpus = max(need.cpu_min or 0, required.cpu.guest if required and required.cpu else 0)
     most_vcpus = Decimal(need.cpu_max) if need.cpu_max is not None else None

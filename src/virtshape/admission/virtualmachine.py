@@ -79,7 +79,7 @@ def _is_unchanged(submission: Submission) -> bool:
 
 
 class _Completed(NamedTuple):
-    """A VM with defaults, the VM that it replaces, the tree to store, and the preference unless it was released."""
+    """A VM with defaults, the VM that it replaces, the tree to store, and the preference, or None to find it again."""
 
     vm: VirtualMachine
     before: VirtualMachine | None

@@ -94,7 +94,7 @@ def _explain(
     known: Finder,
     references: References,
 ) -> Search[Found]:
-    """Explain why an object is missing, unless an update keeps the reference to it."""
+    """Return the result for a missing object, with an explanation unless an update keeps the reference to it."""
     if before is not None and find_matcher(vm, role) == find_matcher(before, role):
         return Found(error=error)
     if error.reference.kind == "ControllerRevision":

@@ -106,7 +106,7 @@ class Impersonation(Struct, frozen=True):
 
 
 class Access(Struct, frozen=True):
-    """How to reach one server as one user; `authority` has CA certificates in PEM, and is empty for the system's."""
+    """How to reach one server as one user; `authority` has CA certificates in PEM. If empty, the system's are used."""
 
     server: str
     credentials: CredentialSource = StaticCredentials(Credentials())
@@ -120,7 +120,7 @@ class Access(Struct, frozen=True):
 
 
 def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
-    """Return the TLS context for a server, with the client certificate if any; raise ConfigError if one is invalid."""
+    """Return the TLS context for a server and client certificate; raise ConfigError if a certificate is invalid."""
     try:
         context = ssl.create_default_context(cadata=access.authority.decode() or None)
         if access.insecure:

@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def write(self, data: bytes) -> None:
-        """Send a part of the request body; wait while too much data is not sent yet."""
+        """Send a part of the request body; wait while too much data is unsent."""
         self._require_connected()
         self._transport.write(data)
         await self._writable.wait()

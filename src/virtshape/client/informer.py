@@ -42,7 +42,7 @@ class _AbsentError(Exception):
 
 class Informer(Generic[T]):
     """
-    Objects of one kind, in one namespace or in all, that match both selectors.
+    A cache of the objects of one kind, in one namespace or in all, that match both selectors.
 
     Handlers are called one after another on the event loop and must not block; their exceptions are logged.
     """

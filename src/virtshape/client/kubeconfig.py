@@ -1,5 +1,5 @@
 """
-Kubeconfig files, read as kubectl does: $KUBECONFIG, ~/.kube/config, or a pod's service account.
+Read kubeconfig files as kubectl does: $KUBECONFIG, ~/.kube/config, or a pod's service account.
 
 If several files set a value, the first one wins; paths are relative to their file. No connections are opened here.
 """
@@ -162,7 +162,7 @@ def _without_nulls(tree: Any) -> Any:
 
 
 def choose_access(config: Config, context: str = "", *, cluster: str = "", user: str = "") -> Access:
-    """Return the access for a context, by default the current one; `cluster` and `user` override its own."""
+    """Return the access for a context, the current one by default; `cluster` and `user` override the context."""
     chosen = _choose_context(config, context, cluster, user)
     place, place_home = _get_entry(config.clusters, chosen.cluster, "cluster")
     account, user_home = _get_entry(config.users, chosen.user, "user") if chosen.user else (User(), Path())
@@ -229,7 +229,7 @@ def _find_identity(user: User, home: Path, name: str) -> Identity | None:
 
 
 def _read_either(data: str, path: str, home: Path) -> bytes:
-    """Return the inline data, or the contents of the file at the path."""
+    """Return the inline data, or the contents of the file at the path; empty if neither is given."""
     try:
         if data:
             return b64decode(data, validate=True)

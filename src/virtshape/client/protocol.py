@@ -19,7 +19,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 class Listing(Struct, Generic[T], frozen=True):
-    """Objects as of one revision; more pages follow if there is a continuation."""
+    """Objects as of one revision; more pages follow if `continuation` is not empty."""
 
     items: Sequence[T]
     revision: str
@@ -58,7 +58,7 @@ class Client(Protocol):
         revision: str = "",
         match: Literal["", "Exact", "NotOlderThan"] = "",
     ) -> Listing[T]:
-        """Return objects that match both selectors, in one or all namespaces; raise GoneError if they are compacted."""
+        """List objects that match both selectors, in one or all namespaces; raise GoneError for compacted revisions."""
 
     def watch(
         self,
@@ -100,7 +100,7 @@ class Client(Protocol):
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Patch an object and return it; `patch` is a tree or, for server-side apply, a tree or a struct."""
+        """Patch an object and return it; `patch` is a tree, and may be a struct for server-side apply."""
 
     async def delete(
         self,

@@ -85,7 +85,7 @@ class RestClient:
         revision: str = "",
         match: Literal["", "Exact", "NotOlderThan"] = "",
     ) -> Listing[T]:
-        """Return objects that match both selectors, in one or all namespaces; raise GoneError if they are compacted."""
+        """List objects that match both selectors, in one or all namespaces; raise GoneError for compacted revisions."""
         query = {
             "labelSelector": labels,
             "fieldSelector": fields,
@@ -152,7 +152,7 @@ class RestClient:
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Patch an object and return it; `patch` is a tree or, for server-side apply, a tree or a struct."""
+        """Patch an object and return it; `patch` is a tree, and may be a struct for server-side apply."""
         query = self._query(dry_run) | ({"fieldManager": manager} if manager else {})
         if force:
             query["force"] = "true"

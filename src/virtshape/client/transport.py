@@ -1,5 +1,5 @@
 """
-The Transport protocol: sends requests to a server over a socket or within the process.
+The Transport protocol, which sends requests to a server over a socket or within the process.
 
 A transport handles methods, paths and bytes, not objects.
 """

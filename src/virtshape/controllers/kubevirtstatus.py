@@ -49,7 +49,7 @@ class KubeVirtReconciler:
         self._catalog = CatalogSync(client, cache, load_catalog)
 
     async def reconcile(self, name: Name) -> Result:
-        """Update the status of the KubeVirt object, and create or remove the catalog."""
+        """Update the status of the KubeVirt object, and create or remove the common instance types and preferences."""
         installed = self._cache.find(KubeVirt, name.name, name.namespace)
         if installed is None or installed.metadata.deletion_timestamp is not None:
             return DONE

@@ -90,7 +90,7 @@ OpenLauncher = Callable[[], Awaitable[Launcher]]
 
 
 def make_informers(client: Client) -> Informers:
-    """Return informers for all objects, trimmed to what controllers read."""
+    """Return informers whose objects are trimmed to the fields that controllers read."""
     return Informers(TrimmingClient(client), resync_seconds=RESYNC_SECONDS)
 
 

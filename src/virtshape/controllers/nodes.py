@@ -18,7 +18,7 @@ MAX_ATTEMPTS: Final = 8
 
 
 async def update_node(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
-    """Create or update the launcher's node and delete stale simulated nodes; return the node's name and launcher."""
+    """Create or update the launcher's node and delete stale simulated nodes; return the launcher by node name."""
     wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
     name = (metadata_of(wanted).name or "") if wanted is not None else ""
     listing = await client.list(Node, labels=f"{SIMULATED_LABEL}=true")

@@ -133,7 +133,7 @@ class Expander:
             raise self._gather_errors(vm, error) from None
 
     def _gather_errors(self, vm: VirtualMachine, first: StatusError) -> StatusError:
-        """Return one error for all references of the VM that cannot be resolved; `first` is already known."""
+        """Return one error for all references of the VM that cannot be resolved, beginning with `first`."""
         errors = {first.message: first}
         for role in KINDS:
             matcher = find_matcher(vm, role)

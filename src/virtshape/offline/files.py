@@ -148,7 +148,7 @@ def find_files(
 
 
 def _identify(source: str) -> object:
-    """Return the same value for two names of one file."""
+    """Return a value that is the same for all names of one file."""
     try:
         status = Path(source).stat() if source != STDIN else None
     except OSError:  # reading the file reports the error
@@ -205,7 +205,7 @@ def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bo
 
 
 def replace_file(path: Path, before: bytes, after: bytes) -> bool:
-    """Replace a file atomically and keep its permissions; change nothing and return False if it is not `before`."""
+    """Replace a file atomically and keep its permissions; return False if it no longer contains `before`."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     draft = Path(name)
     try:

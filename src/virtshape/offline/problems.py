@@ -29,7 +29,7 @@ class FileProblem(NamedTuple):
 
 
 class FilesError(StatusError):
-    """Files that cannot be used, with all problems."""
+    """An error with all problems of files that cannot be used."""
 
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(problems)

@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[FieldError]:
-    """Return violations of a VMI spec before expansion; `root` is its path."""
+    """Return the violations in optional fields of a VMI spec before expansion; `root` is its path."""
     found: list[FieldError] = []
     domain, devices = spec.domain, spec.domain.devices
     if spec.access_credentials:
@@ -38,7 +38,7 @@ def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Fiel
 
 
 def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[FieldError]:
-    """Return violations of a VMI spec after expansion; `root` is its path."""
+    """Return the violations in optional fields of a VMI spec after expansion; `root` is its path."""
     found: list[FieldError] = []
     if spec.domain.launch_security is not None:
         found += check_launch_security(spec, spec.domain.launch_security, root)

@@ -16,7 +16,7 @@ RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once",
 
 
 def check_vm(vm: VirtualMachine) -> Iterator[FieldError]:
-    """Yield all violations of the VM."""
+    """Yield all violations of the VM, including those in the guest's spec."""
     yield from check_vm_without_guest(vm)
     if vm.spec.template.spec is not None:
         yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)

@@ -68,7 +68,7 @@ class GarbageCollector:
             yield
 
     async def reconcile(self, name: Name) -> Result:
-        """Reconcile the object with this UID."""
+        """Reconcile the object whose UID is `name.name`."""
         node = self._graph.find(name.name)
         if node is None:
             return DONE

@@ -197,7 +197,7 @@ def _waits_for(node: GraphNode, wanted: GraphNode, graph: Graph) -> bool:
 
 
 def _collect(node: GraphNode, graph: Graph, absent: frozenset[str], dependents: list[GraphNode]) -> Iterator[Step]:
-    """Yield the deletion of an object if no owner is left, else the removal of references to owners that are gone."""
+    """Yield the deletion of an object if no owner is left, or the removal of references to owners that are gone."""
     gone, waiting = set(), set()
     for owner in node.owners:
         known = graph.find(owner.uid)

@@ -157,7 +157,7 @@ def _build_container(
 
 
 def _without_status(vmi: VirtualMachineInstance) -> VirtualMachineInstance:
-    """Return the instance without status and server-set metadata, as the launcher needs it."""
+    """Return the instance without its status and without metadata that the launcher does not need."""
     metadata = vmi.metadata
     kept = replace(metadata, managed_fields=None, resource_version=None, finalizers=None)
     return replace(vmi, metadata=kept, status=None)

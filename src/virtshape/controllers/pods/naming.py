@@ -30,7 +30,7 @@ _DROPPED_ANNOTATIONS: Final = (
 
 
 def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
-    """Return the name of the instance's pod for this purpose; it is unique for the instance's UID."""
+    """Return the name of the instance's pod for this purpose, with a hash of the instance's UID."""
     metadata = vmi.metadata
     mark = hashlib.sha256((metadata.uid or "").encode()).hexdigest()[:10]
     room = _MAX_NAME_LENGTH - len(purpose) - len(mark) - 2
@@ -38,7 +38,7 @@ def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
 
 
 def shorten_label(value: str) -> str:
-    """Return a valid label value: the text itself, or its beginning with a hash."""
+    """Return a valid label value: the text itself or, if it is too long, its beginning and a hash."""
     if len(value) <= MAX_LABEL_LENGTH:
         return value
     mark = hashlib.sha256(value.encode()).hexdigest()[:10]

@@ -15,7 +15,7 @@ from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 MI: Final = 1 << 20
 PROCESSES: Final = (25 + 100 + 25 + 40 + 30) * MI
-"""Launcher and its monitor, libvirt's logger and driver, and QEMU without guest memory."""
+"""Memory of the launcher and its monitor, libvirt's logger and driver, and QEMU without guest memory."""
 PAGE_TABLES: Final = 512
 """Bytes of guest memory per byte of page tables."""
 VCPU: Final = 8 * MI

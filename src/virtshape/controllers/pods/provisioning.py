@@ -1,5 +1,5 @@
 """
-Build the first-consumer pod, which binds volumes that wait for a consumer on a node where the guest can run.
+Build the first-consumer pod: on a node where the guest can run, it binds volumes that wait for their first consumer.
 
 The pod exits at once. Then the volumes are populated, and the guest starts afterwards.
 """

@@ -29,7 +29,7 @@ def has_state(spec: VirtualMachineInstanceSpec) -> bool:
 
 
 def name_state_claim(vmi: VirtualMachineInstance) -> str:
-    """Return the name of the claim, which is the same for all instances of a VM and unique for the VM's UID."""
+    """Return the name of the claim, with a hash of the VM's UID, so that all instances of a VM use the same claim."""
     owner = _get_owner(vmi)
     mark = hashlib.sha256(owner.uid.encode()).hexdigest()[:10]
     room = _MAX_NAME_LENGTH - len(STATE_LABEL) - len(mark) - 2

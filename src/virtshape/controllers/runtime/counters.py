@@ -31,5 +31,5 @@ class LoopCounters:
 
     def __init__(self) -> None:
         self.outcomes = {"done": 0, "again": 0, "raced": 0, "failed": 0}
-        """Reconciles that succeeded, succeeded and were requeued, conflicted with another writer, or failed."""
+        """Numbers of reconciles that succeeded, were requeued, conflicted with another writer, or failed."""
         self.durations = Histogram()

@@ -40,7 +40,7 @@ class Lost(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait, and report the reason as an event of this type."""
+    """Wait, and report the reason in an event."""
 
     reason: str
     message: str
@@ -58,7 +58,7 @@ def decide_binding(
     *,
     has_consumer: bool,
 ) -> Step:
-    """Return the next step for a claim; `provisioner` is the name of the local storage."""
+    """Return the next step for a claim; `provisioner` is the name of our own provisioner."""
     spec = claim.spec or PersistentVolumeClaimSpec()
     if spec.volume_name:
         return _decide_named(claim, spec.volume_name, volumes)

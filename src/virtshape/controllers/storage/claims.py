@@ -127,7 +127,7 @@ class ClaimReconciler:
         return await self._bind(name, claim, volume)
 
     async def _bind(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
-        """Reserve the volume, create and populate a provisioned one, and then bind the claim to it."""
+        """Reserve the volume, populate it if it is new in our storage, and then bind the claim to it."""
         metadata, spec = claim.metadata, claim.spec or PersistentVolumeClaimSpec()
         if not is_for(volume, claim) or not (volume.spec and volume.spec.claim_ref and volume.spec.claim_ref.uid):
             reserved = replace(volume.spec, claim_ref=refer_to_claim(claim)) if volume.spec else None
@@ -238,7 +238,7 @@ class ClaimReconciler:
         return list_claim_users(self._cache, claim)
 
     def _list_volumes(self, claim: PersistentVolumeClaim) -> dict[str, PersistentVolume]:
-        """Return the candidate volumes by name: the one that the claim names, or all reserved for it or for none."""
+        """Return the candidate volumes by name: the one that the claim names, or all reserved for it or unreserved."""
         named = claim.spec.volume_name if claim.spec else None
         if named:
             found = self._cache.find(PersistentVolume, named)

@@ -67,7 +67,7 @@ def fills_itself(volume: DataVolume) -> bool:
 
 
 def states_size(volume: DataVolume) -> bool:
-    """Return True if a DataVolume states its size; `spec.pvc` is always used as it is."""
+    """Return True if a DataVolume states its size, or has `spec.pvc`, which is used unchanged."""
     if volume.spec.pvc is not None:
         return True
     resources = volume.spec.storage.resources if volume.spec.storage is not None else None

@@ -111,7 +111,7 @@ class ClaimLocks:
         return None
 
     def release(self, vmi: VirtualMachineInstance) -> None:
-        """Release all locks of an instance that does not run."""
+        """Release all locks of an instance."""
         for holders in self._holders.values():
             holders.discard(_uid(vmi.metadata))
 

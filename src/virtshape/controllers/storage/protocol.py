@@ -89,7 +89,7 @@ class JobStatus(Struct, frozen=True, kw_only=True):
 
 
 class StorageError(Exception):
-    """Storage failed; the message is for users."""
+    """A storage operation failed; the message is for users."""
 
 
 class Storage(Protocol):

@@ -1,7 +1,7 @@
 """
 Resolve the sources of claims and DataVolumes: DataSources, claims and snapshots.
 
-Objects are only read, from the cache. A problem is marked final if waiting cannot help.
+All objects are read from the cache. A problem is marked final if waiting cannot help.
 """
 
 from typing import Final

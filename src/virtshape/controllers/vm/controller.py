@@ -277,7 +277,7 @@ class VmReconciler:
         )
 
     async def _stop_without_revisions(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> None:
-        """Stop the instance of a VM whose revisions are missing, unless that would restart a running guest."""
+        """Stop the instance of a VM whose revisions are missing if it must stop, but do not restart a running guest."""
         strategy = run_strategy(vm.spec)
         requests = drop_done_requests((vm.status.state_change_requests if vm.status else None) or (), vmi, strategy)
         decision = decide_run(vm, vmi, requests, self._clock())

@@ -96,7 +96,7 @@ def _check_limits(limits: HotplugLimits, wanted: DomainSpec) -> Iterator[str]:
 
 
 def _keep_limits(running: DomainSpec, wanted: DomainSpec) -> DomainSpec:
-    """Return the wanted domain with the limits of the running one."""
+    """Return the wanted domain with the limits of the running domain."""
     wanted = replace(wanted)
     if running.cpu is not None and wanted.cpu is not None:
         wanted.cpu = replace(wanted.cpu, max_sockets=running.cpu.max_sockets)

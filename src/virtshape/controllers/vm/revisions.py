@@ -78,7 +78,7 @@ def name_revision(vm_name: str, source: Source, version: str = "") -> str:
 
 
 def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerRevision:
-    """Build a revision of an object, owned by the VM."""
+    """Build a revision of an object, with the VM as its owner."""
     metadata = source.metadata
     kept = replace(metadata, managed_fields=None)
     data = to_tree(source)
@@ -110,7 +110,7 @@ def label_revision(source: Source) -> dict[str, str]:
 
 
 def require_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
-    """Raise StatusError if the existing revision has another content than the wanted one of the same name."""
+    """Raise StatusError if the existing revision does not have the same content as the wanted one."""
     if not has_same_content(existing, wanted, kind):
         name = existing.metadata.name
         message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
@@ -183,7 +183,7 @@ def get_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: boo
 
 
 def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
-    """Return the revision named in the status; empty if it belongs to another object than the spec names."""
+    """Return the revision named in the status; empty if it is for a different object than the one in the spec."""
     ref = find_status_ref(vm, role)
     if ref is None or ref.controller_revision_ref is None:
         return ""
@@ -328,7 +328,7 @@ def build_start_revision(vm: VirtualMachine) -> ControllerRevision:
 
 
 def has_changed_since(vm: VirtualMachine, start: ControllerRevision) -> bool:
-    """Return True if template, instance type or preference changed since the start."""
+    """Return True if the template or a matcher of the VM has changed since the start."""
     data = start.data if isinstance(start.data, dict) else {}
     then, now = data.get("spec") or {}, to_tree(vm.spec)
     return any(not is_same(then.get(part), now.get(part)) for part in ("template", *ROLES))

@@ -67,7 +67,7 @@ class RevisionSync:
     async def ensure_revisions(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> tuple[VirtualMachine, Names]:
-        """Capture and pin all revisions of the VM; return the VM, written only if it changed, and their names."""
+        """Capture and pin all revisions of the VM; return the VM, written only if changed, and the revision names."""
         instancetype = configuration.instancetype if configuration else None
         if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
             return await self._expand(vm, configuration, finalizer), {}
@@ -105,7 +105,7 @@ class RevisionSync:
         return await self._write(vm, with_finalizer(unmark(vm), finalizer))
 
     async def _require_stored(self, vm: VirtualMachine) -> None:
-        """Raise NotFoundError if a revision of the VM was deleted; request revisions that are not cached."""
+        """Raise NotFoundError if a revision of the VM was deleted; only revisions that are not cached are requested."""
         for role, name in list_pinned_revisions(vm).items():
             if self._cache.find(ControllerRevision, name, namespace_of(vm)) is None:
                 await self._get_revision(vm, name, f"spec.{role}.revisionName")
@@ -129,7 +129,7 @@ class RevisionSync:
         return get_shape(vm, found.get)
 
     async def store_start_revision(self, vm: VirtualMachine) -> None:
-        """Store the start revision and remove the one of the previous start."""
+        """Store the start revision and remove the revision of the previous start."""
         wanted = build_start_revision(vm)
         earlier = vm.status.observed_generation if vm.status else None
         if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
@@ -150,7 +150,7 @@ class RevisionSync:
             return None
 
     async def _obtain(self, vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool) -> ControllerRevision:
-        """Return the stored revision that the VM uses in this role; create it if missing."""
+        """Return the stored revision that the VM uses in this role; create or upgrade it if needed."""
         origin = get_origin(vm, role, matcher, in_spec=in_spec)
         if origin.where != "live":
             revision = await self._get_revision(vm, origin.revision, f"{origin.where}.{role}")

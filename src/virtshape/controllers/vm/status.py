@@ -68,7 +68,7 @@ class StatusInputs(Struct, kw_only=True):
     effective: EffectiveSize | None = None
     """Size computed in this reconcile, if any."""
     starting: bool = False
-    """True if an instance is to be started, and waits for volumes."""
+    """True if an instance must be started and waits for its volumes."""
     run_strategy: str | None = None
     """Run strategy applied in this reconcile, if any."""
 

@@ -157,7 +157,7 @@ class VmiReconciler:
         if VMI_FINALIZER not in (metadata.finalizers or ()):
             return DONE
         if self._placement.is_node_not_ready(vmi):
-            return DONE  # the guest may still run; the launcher requeues the instance when it is back
+            return DONE  # the guest may still run; it is stopped when the launcher is back
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
             return Result(after=self._placement.recheck_seconds)

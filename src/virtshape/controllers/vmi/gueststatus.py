@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.status import (
 from virtshape.api.quantity import Quantity
 
 GuestState = Literal["placing", "waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
-"""A `placing` guest is not scheduled yet, a `waiting` guest lacks something, a `refused` guest can never run here."""
+"""`placing`: not scheduled yet. `waiting`: something the guest needs is missing. `refused`: it can never run here."""
 
 
 class GuestStatus(Struct, frozen=True):

@@ -26,7 +26,7 @@ _WAITS: Final = frozenset({"ClaimNotBound", "DataVolumeNotReady", DETACHING_REAS
 
 
 class VolumeProblem(NamedTuple):
-    """Why a volume is not attached, or not detached yet."""
+    """Why a volume is not attached yet, or not detached yet."""
 
     reason: str
     message: str

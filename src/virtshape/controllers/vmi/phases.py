@@ -118,7 +118,7 @@ def _advance(
 ) -> VirtualMachineInstanceStatus:
     status = vmi.status or VirtualMachineInstanceStatus()
     before = status.phase or ""
-    rank = _RANKS.get(before, 0)  # an unknown phase ranks lowest
+    rank = _RANKS.get(before, 0)  # an unknown phase ranks like Pending
     if rank > _RANKS[phase] or (rank == 4 and before != phase):
         return status
     status = replace(status, phase=phase, reason=reason, node_name=node or status.node_name)

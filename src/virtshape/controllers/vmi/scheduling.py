@@ -66,7 +66,7 @@ class Placement(Protocol):
 
 
 class NodePlacement:
-    """Places instances on the nodes of launchers; `no_launcher_reason` explains why there are none."""
+    """Places instances on the nodes of launchers; `no_launcher_reason` explains why there is no launcher."""
 
     recheck_seconds = NODE_RECHECK_SECONDS
 
@@ -87,7 +87,7 @@ class NodePlacement:
         self._unplaced: set[Name] = set()
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Reserve resources on the first node on which the instance fits and return it, or why there is none."""
+        """Select the first node on which the instance fits, and reserve its resources; or return why there is none."""
         allocations = self._get_allocations()
         demand = measure_demand(vmi.spec, self._configuration())
         reasons = {node: [f"is not ready: {not_ready.message}"] for node, not_ready in self._not_ready.items()}
@@ -150,7 +150,7 @@ class NodePlacement:
 
 
 class ClusterPlacement:
-    """Leaves scheduling to the launcher; without one, instances wait with `no_launcher_reason`."""
+    """Leaves scheduling to the launcher; without a launcher, instances wait with `no_launcher_reason`."""
 
     recheck_seconds = CLUSTER_RECHECK_SECONDS
 

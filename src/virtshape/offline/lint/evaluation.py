@@ -1,5 +1,5 @@
 """
-Evaluate objects in files as the server would, as if the cluster had only the objects in the files.
+Evaluate objects in files as the server would, as if the cluster had only these objects and the catalog.
 
 Errors that depend on objects outside the files become notes or warnings that say so.
 """

@@ -63,7 +63,7 @@ class Corrected(NamedTuple):
 
 
 def fix_text(text: bytes, lint: Lint) -> Corrected:
-    """Apply all safe corrections; `lint` returns the findings of a text."""
+    """Return the text with all safe corrections, and the fixed findings; `lint` returns the findings in a text."""
     fixed: list[Finding] = []
     for _ in range(_MAX_PASSES):  # correcting a field can reveal a misspelt field below it
         findings = lint(text)
@@ -115,7 +115,7 @@ def _try(text: bytes, before: list[Finding], corrections: Sequence[Correction], 
 def _try_each(
     text: bytes, findings: list[Finding], corrections: Sequence[Correction], lint: Lint
 ) -> tuple[bytes, list[Correction]]:
-    """Return the text with all safe corrections, and these; bisect, because each attempt lints the whole text."""
+    """Return the text with the safe corrections, and their list; bisect, since each attempt lints the whole text."""
     accepted: list[Correction] = []
     remaining = [list(corrections)]
     while remaining:

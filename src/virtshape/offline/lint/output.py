@@ -1,5 +1,5 @@
 """
-Render findings as text with source lines, one line each, JSON, GitHub annotations or SARIF for code scanning.
+Render findings as text with source lines, as concise lines, JSON, GitHub annotations, or SARIF for code scanning.
 
 Renderers yield their output in parts, in the order of the findings.
 """

@@ -1,5 +1,5 @@
 """
-Settings of lint from `.virtshape.yaml` or `pyproject.toml`, and the patterns for files and rules in them.
+Lint settings from `.virtshape.yaml` or `pyproject.toml`, and the patterns for files and rules in them.
 
     StatusError
     └── SettingsError   an invalid settings file or value, with all problems
@@ -27,7 +27,7 @@ TOML_FILE: Final = "pyproject.toml"
 
 
 class SettingsError(StatusError):
-    """Settings that cannot be used."""
+    """An invalid settings file or value, with all problems."""
 
     def __init__(self, source: str, problems: Iterable[str]) -> None:
         lines = [f"{source}: {problem}" for problem in problems]
@@ -92,7 +92,7 @@ class Settings(NamedTuple):
         return self
 
     def _anchor(self, path: str) -> str:
-        """Return a path relative to the folder of the settings instead of the current one."""
+        """Return a path that is relative to the settings' folder instead of the current folder."""
         return os.path.relpath(path, self.root)
 
     @property

@@ -34,7 +34,7 @@ class Comment(NamedTuple):
 
 
 def suppress(findings: list[Finding], text: bytes, file: str, active: Iterable[str]) -> list[Finding]:
-    """Return the findings that are not suppressed, and new findings for comments that are unused or name no rule."""
+    """Return the findings that are not suppressed, and findings for comments that are unused or name unknown rules."""
     if _MARK not in text:
         return findings
     comments = list(find_comments(text.decode("utf-8", "replace")))

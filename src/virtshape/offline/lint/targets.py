@@ -49,7 +49,7 @@ Defines = Callable[[Reference], bool]
 
 
 class Target:
-    """A KubeVirt release; `defines` returns True for objects in the files, and `catalog` adds those it installs."""
+    """A KubeVirt release; `defines` returns True for objects in the files. With `catalog`, it has common objects."""
 
     def __init__(self, name: str, defines: Defines, *, catalog: bool = True) -> None:
         self.release = name.removeprefix("kubevirt-")
@@ -58,7 +58,7 @@ class Target:
         self._table = _load_table()
 
     def check_text(self, text: bytes, file: str, known: list[Finding]) -> list[Finding]:
-        """Return the known findings and those for this release, in order; each field is reported once."""
+        """Return the known findings that apply to this release, and new ones, in order; report each field once."""
         reported = {(each.object, each.field) for each in known if each.rule in _REPORTED}
         findings: list[Finding] = []
         installed: set[tuple[Subject, str]] = set()
