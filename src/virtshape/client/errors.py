@@ -1,11 +1,10 @@
 """
 Errors of API clients.
 
-    Exception
-    ├── StatusError         rejected by the server, with code, reason and causes
-    │   └── GoneError       revision is compacted: list again
-    ├── UnreachableError    no response: connection refused or lost, or timeout
-    └── ConfigError         invalid kubeconfig or failing credential plugin
+    StatusError         rejected by the server, with code, reason and causes
+    └── GoneError       revision is compacted: list again
+    UnreachableError    no response: connection refused or lost, or timeout
+    ConfigError         invalid kubeconfig or failing credential plugin
 """
 
 import msgspec

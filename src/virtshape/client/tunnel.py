@@ -53,7 +53,7 @@ def _read_address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
-    """Return a socket connected through a proxy; raise UnreachableError if it refuses, ConfigError if not HTTP."""
+    """Return a socket through a proxy; raise UnreachableError if it refuses, ConfigError if it is not supported."""
     url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if url.scheme != "http" or not url.hostname:
         raise ConfigError(f"proxy {_hide(proxy)} is not supported: only http://HOST:PORT is")

@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class GarbageCollector:
-    """Garbage collector for these kinds."""
+    """Deletes objects of these kinds whose owners are gone."""
 
     def __init__(self, client: Client, kinds: Sequence[type[Model]]) -> None:
         self._client = client

@@ -49,7 +49,7 @@ Defines = Callable[[Reference], bool]
 
 
 class Target:
-    """A KubeVirt release; `defines` returns True for objects in the files. With `catalog`, it has common objects."""
+    """A KubeVirt release; `defines` returns True for objects in the files, `catalog` enables checks of common ones."""
 
     def __init__(self, name: str, defines: Defines, *, catalog: bool = True) -> None:
         self.release = name.removeprefix("kubevirt-")
