@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 UNRESOLVED: Final = Found(error=StatusError(422, "Invalid", "the matcher is invalid"))
-"""The result for a matcher that is invalid or cannot be inferred, whose error is reported separately."""
+"""The result for a matcher that is invalid or cannot be inferred; the matcher's error is reported separately."""
 
 
 class References(NamedTuple):

@@ -253,7 +253,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self.socket = WebSocket(transport, Side.CLIENT, join_fragments=self._join_fragments)  # type: ignore[arg-type]  # always TCP
 
     def data_received(self, data: bytes) -> None:
-        """Pass received data on."""
+        """Pass received data to the WebSocket."""
         self.socket.receive(data)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature

@@ -140,7 +140,7 @@ class VmReconciler:
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
     async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
-        """Return the VM's instance, or None; adopt an instance that has no controller and is not being deleted."""
+        """Return the VM's instance, or None; adopt one without a controller, raise StatusError for a foreign one."""
         metadata = vm.metadata
         vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
         if vmi is None or is_controlled_by(vmi.metadata, vm):
@@ -306,7 +306,7 @@ class VmReconciler:
         self._recorder.event(vm, "SuccessfulDelete", message)
 
     async def _switch_on(self, vm: VirtualMachine) -> None:
-        """Change the run strategy of a halted VM, because a start was requested."""
+        """Set the run strategy of a halted VM to Always, or `running` to True, because a start was requested."""
         on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
         await self._client.update(replace(vm, spec=on))
 

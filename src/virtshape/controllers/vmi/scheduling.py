@@ -183,6 +183,6 @@ class ClusterPlacement:
         return False
 
     def release(self, name: Name) -> set[Name]:
-        """Return no instances: the cluster counts resources."""
+        """Return an empty set, because the cluster counts resources."""
         del name
         return set()
