@@ -1,7 +1,7 @@
 """
 KubeVirt's instance types and preferences: expand, validate and run virtual machines.
 
-The library's entry point is Expander. Invalid objects raise StatusError.
+The library's entry point is Expander, which raises StatusError for invalid objects.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ _HOMES = {"Expander": "virtshape.offline.expander", "StatusError": "virtshape.ap
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that commands that need none start at once."""
+    """Import a public name when it is first used, so that commands that use none of them start faster."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

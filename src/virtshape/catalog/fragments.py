@@ -10,7 +10,7 @@ Fragment = Mapping[str, Any]
 
 
 def merge(*fragments: Fragment) -> JsonObject:
-    """Combine the fragments into one tree; where two give the same field, the later one wins."""
+    """Combine the fragments into one tree; where two set the same field, the later one wins."""
     merged: JsonObject = {}
     for fragment in fragments:
         for key, value in fragment.items():
@@ -20,17 +20,17 @@ def merge(*fragments: Fragment) -> JsonObject:
 
 
 def gives(vcpus: int, memory: str) -> Fragment:
-    """Set vCPUs and memory."""
+    """Return a fragment that sets vCPUs and memory."""
     return {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
 
 
 def hugepages(page_size: str) -> Fragment:
-    """Back the memory with huge pages."""
+    """Return a fragment that backs memory with huge pages."""
     return {"memory": {"hugepages": {"pageSize": page_size}}}
 
 
 def overcommit(percent: int) -> Fragment:
-    """Give the guest more memory than the node reserves: 50 percent means twice as much."""
+    """Return a fragment that reserves less memory on the node than the guest has: half of it for 50 percent."""
     return {"memory": {"overcommitPercent": percent}}
 
 
@@ -48,33 +48,33 @@ QUIET_CPUS: Fragment = {
 
 
 def needs(vcpus: int, memory: str) -> Fragment:
-    """Require at least these vCPUs and this memory."""
+    """Return a fragment that requires at least these vCPUs and this memory."""
     return {"requirements": {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}}
 
 
 def architecture(name: str) -> Fragment:
-    """Prefer and require this architecture."""
+    """Return a fragment that prefers and requires this architecture."""
     return {"preferredArchitecture": name, "requirements": {"architecture": name}}
 
 
 def topology(layout: str) -> Fragment:
-    """Present vCPUs as sockets, cores or threads."""
+    """Return a fragment that prefers this CPU topology, such as `cores`."""
     return {"cpu": {"preferredCPUTopology": layout}}
 
 
 def spread_over_threads(ratio: int | None = None) -> Fragment:
-    """Spread the vCPUs over sockets, cores and threads, in the ratio if one is given."""
+    """Return a fragment that spreads vCPUs over sockets, cores and threads, with this ratio if one is given."""
     options = {"across": "SocketsCoresThreads"} | ({"ratio": ratio} if ratio else {})
     return merge(topology("spread"), {"cpu": {"spreadOptions": options}})
 
 
 def guest_os(family: str) -> Fragment:
-    """Annotate the guest's operating system family."""
+    """Return a fragment that annotates the guest with its operating system family."""
     return {"annotations": {GUEST_OS_ANNOTATION: family}}
 
 
 def buses(disk: str, interface: str) -> Fragment:
-    """Prefer this disk bus and this interface model."""
+    """Return a fragment that prefers this disk bus and this interface model."""
     return {"devices": {"preferredDiskBus": disk, "preferredInterfaceModel": interface}}
 
 

@@ -17,7 +17,7 @@ _KINDS_IN_LOWER_CASE = {kind.lower(): kind for kind in _SOURCES}
 
 
 def load(namespaced: bool = False, version: str = "v1beta2") -> list[CatalogObject]:
-    """Build all instance types and preferences; at v1beta1 without the custom sizes, which it cannot express."""
+    """Build all instance types and preferences; custom sizes are left out at v1beta1, which cannot express them."""
     return [
         _build(kind, name, namespaced, version)
         for kind, source in _SOURCES.items()
@@ -27,13 +27,13 @@ def load(namespaced: bool = False, version: str = "v1beta2") -> list[CatalogObje
 
 
 def find(kind: str, name: str) -> CatalogObject | None:
-    """Build the object of a cluster-wide kind (spelled as in a VM's matcher), or return None."""
+    """Build the object with this cluster-wide kind (spelled as in a VM's matcher) and name, or return None."""
     known = _find_kind(kind)
     return _build(known, name) if known and name in _SOURCES[known].names() else None
 
 
 def names(kind: str) -> list[str]:
-    """List the names of all objects of a cluster-wide kind (spelled as in a VM's matcher)."""
+    """Return the names of all objects of a cluster-wide kind (spelled as in a VM's matcher)."""
     known = _find_kind(kind)
     return _SOURCES[known].names() if known else []
 

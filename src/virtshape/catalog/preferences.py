@@ -130,12 +130,12 @@ PREFERENCES = _GENERIC | _LINUX | _with_virtio_variants(_WINDOWS)
 
 
 def names() -> list[str]:
-    """List the names of all preferences."""
+    """Return the names of all preferences."""
     return list(PREFERENCES)
 
 
 def describe(name: str) -> JsonObject:
-    """Compose the metadata and spec of a preference."""
+    """Return the metadata and the spec of a preference."""
     guest = PREFERENCES[name]
     spec = merge(*guest.fragments)
     annotations = {OPENSHIFT_DISPLAY_NAME_ANNOTATION: guest.title}

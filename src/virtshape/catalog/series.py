@@ -27,14 +27,14 @@ from virtshape.catalog.fragments import (
 _CUSTOM = "custom"
 _CUSTOM_NOTE = " The VM sets its own vCPUs and memory."
 
-# The release of common-instancetypes that custom sizes extend; they carry it as a label.
+# The release of common-instancetypes in the label of custom sizes.
 _CUSTOM_SINCE = "v1.2.0"
 
 _LABELLED_CPU_PARTS = ("dedicatedCPUPlacement", "isolateEmulatorThread", "numa", "realtime")
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """A series: what its instance types share, and their sizes."""
+    """A series of instance types: their common properties, and their sizes."""
 
     title: str
     description: str
@@ -161,24 +161,24 @@ SERIES = {
 
 
 def names() -> list[str]:
-    """List the names of all instance types."""
+    """Return the names of all instance types."""
     return [f"{prefix}.{size}" for prefix, series in SERIES.items() for size in list_sizes(series)]
 
 
 def list_sizes(series: Series) -> list[str]:
-    """List the names of a series' sizes: the smallest first, `custom` last."""
+    """Return the names of a series' sizes: the smallest first, `custom` last."""
     suffixes = ("", *(page_size.lower() for page_size in series.page_sizes[1:]))
     sizes = [size + suffix for size in series.sizes for suffix in suffixes]
     return [*sizes, _CUSTOM] if series.has_custom_size else sizes
 
 
 def is_custom(name: str) -> bool:
-    """Return True if the instance type of this name leaves its size to the VM."""
+    """Return True if the instance type with this name leaves its size to the VM."""
     return name.endswith(f".{_CUSTOM}")
 
 
 def describe(name: str) -> JsonObject:
-    """Compose the metadata and spec of an instance type."""
+    """Return the metadata and the spec of an instance type."""
     prefix, size = name.split(".")
     series = SERIES[prefix]
     spec = _build_spec(series, size)

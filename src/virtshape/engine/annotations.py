@@ -6,7 +6,7 @@ from virtshape.api.meta import ObjectMeta
 
 
 def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> list[str]:
-    """Return the annotations that the VM and its instance type set to different values, sorted by key."""
+    """Return the paths of annotations that the VM and its instance type set to different values, sorted by key."""
     own = metadata.annotations
     if not own or not given:
         return []
@@ -14,7 +14,7 @@ def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> 
 
 
 def apply_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> None:
-    """Add the annotations that the VM does not set."""
+    """Add the given annotations whose keys are not set yet."""
     if given:
         own = metadata.annotations = metadata.annotations or {}
         for key, value in given.items():

@@ -1,9 +1,9 @@
 """
 Apply an instance type and a preference to a VMI, in KubeVirt's order.
 
-The instance type is applied first. If it conflicts with the VM, the preference is not applied. A preference only
-fills in fields that are unset. Neither object is modified, but the VMI may share structs with them: pass copies if
-the VMI is modified later.
+The instance type is applied first. If it conflicts with the VM, nothing is applied. A preference only fills in
+unset fields. The instance type and the preference are not modified, but the VMI may share structs with them: pass
+copies if the VMI is modified later.
 """
 
 from virtshape.api.fielderror import FieldError
@@ -40,7 +40,7 @@ def apply(
     root: str = TEMPLATE_ROOT,
     layout: Layout = "sockets",
 ) -> list[FieldError]:
-    """Apply both to the draft; on conflicts, return them all and leave the draft unchanged."""
+    """Apply the instance type and the preference to the draft, or return all conflicts and leave it unchanged."""
     spec = draft.spec
     domain = spec.domain
     conflicts = check_own_vcpus(domain.cpu, root, instancetype) if domain.cpu is not None else []
@@ -65,7 +65,7 @@ def apply(
 
 
 def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpec, root: str) -> list[FieldError]:
-    """Return all fields that both the VM and its instance type set, and required sizes that neither sets."""
+    """Return an error for each VM field that conflicts with the instance type, and for memory that neither sets."""
     spec = draft.spec
     domain = spec.domain
     clashes = check_placement(spec, instancetype)
@@ -83,7 +83,7 @@ def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpe
 
 
 def apply_preference(draft: Draft, preference: VirtualMachinePreferenceSpec) -> None:
-    """Fill in what neither the VM nor the instance type sets."""
+    """Fill in the fields that neither the VM nor the instance type sets."""
     spec = draft.spec
     domain = spec.domain
     apply_cpu_preferences(domain, preference)

@@ -1,7 +1,7 @@
 """
-Facts about claims: storage class, size, binding, and whether uploads populate them.
+Properties of PersistentVolumeClaims: storage class, size, binding, and whether uploads populate them.
 
-The API server and the storage controllers share them.
+The API server and the storage controllers share these functions.
 """
 
 from collections.abc import Iterable
@@ -17,20 +17,20 @@ from virtshape.api.storage import StorageClass
 from virtshape.api.wellknown import CONTENT_TYPE, DEFAULT_CLASS, POD_PHASE, POD_RESTARTS, UPLOAD_TARGET
 
 FILLED: Final = "Succeeded"
-"""Phase of the transfer once a claim is populated."""
+"""Phase of a transfer that has populated its claim."""
 STORAGE: Final = "storage"
-"""The resource of claims and volumes that is their size."""
+"""Name of the resource that is the size of a claim or volume."""
 _OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 def class_name(claim: PersistentVolumeClaim) -> str | None:
-    """Return the storage class name of a claim; empty for no class, None if unset."""
+    """Return the storage class name of a claim: an empty string for no class, None if it is unset."""
     stated = claim.spec.storage_class_name if claim.spec else None
     return stated if stated is not None else find_annotation(claim.metadata, _OLD_CLASS)
 
 
 def find_default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """Return the default storage class, the newest of several, or None."""
+    """Return the newest storage class that is marked as the default, or None."""
     defaults = [one for one in classes if any(find_annotation(one.metadata, key) == "true" for key in DEFAULT_CLASS)]
     return max(defaults, key=_age, default=None)
 
@@ -50,7 +50,7 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
-    """Return True if claim and volume refer to each other; users can write the claim's side alone."""
+    """Return True if claim and volume refer to each other; a reference in the claim alone may be written by a user."""
     if volume is None or claim.spec is None or not claim.spec.volume_name:
         return False
     reference = volume.spec.claim_ref if volume.spec else None
@@ -59,19 +59,19 @@ def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
 
 
 def requested_size(claim: PersistentVolumeClaim) -> Quantity | None:
-    """Return the requested size of a claim, or None."""
+    """Return the size that a claim requests, or None."""
     resources = claim.spec.resources if claim.spec else None
     return ((resources.requests if resources else None) or {}).get(STORAGE)
 
 
 def claim_mode(claim: PersistentVolumeClaim) -> str:
-    """Return the volume mode of a claim."""
+    """Return the volume mode of a claim: `Block` or `Filesystem`."""
     stated = claim.spec.volume_mode if claim.spec else None
     return "Block" if stated == "Block" else "Filesystem"
 
 
 def volume_size(volume: PersistentVolume) -> int:
-    """Return the size of a volume in bytes."""
+    """Return the size of a volume in bytes, or 0 if it is unset."""
     capacity = (volume.spec.capacity if volume.spec else None) or {}
     return capacity.get(STORAGE, Quantity("0")).value()
 
@@ -86,7 +86,7 @@ def _names_volume(claim: PersistentVolumeClaim) -> bool:
 
 
 def is_filled(claim: PersistentVolumeClaim) -> bool:
-    """Return True if the claim is populated, or never needs to be."""
+    """Return True if the claim is populated, or does not have to be."""
     phase = find_annotation(claim.metadata, POD_PHASE)
     return phase == FILLED or (phase is None and find_annotation(claim.metadata, UPLOAD_TARGET) is None)
 
@@ -95,10 +95,10 @@ def find_upload_key(
     claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
 ) -> str:
     """
-    Return the key of the job that populates a claim by uploads, or an empty string.
+    Return the key of the job that populates a claim from an upload, or an empty string.
 
-    The key is the UID of the DataVolume that owns the claim, or the name of the bound volume. Both are read from these
-    objects, not from the claim, because users can write to the claim.
+    The key is the UID of the DataVolume that owns the claim, or the name of the bound volume. It is read from the
+    DataVolume or the volume, not from the claim, because users can write to the claim.
     """
     if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
         return data_volume.metadata.uid or ""
@@ -108,31 +108,31 @@ def find_upload_key(
 
 
 def get_content(claim: PersistentVolumeClaim) -> Content:
-    """Return the content type of a claim: a disk or an archive."""
+    """Return the content type of a claim: `kubevirt` (a disk) or `archive`."""
     return "archive" if find_annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
 
 
 def get_data_volume_content(volume: DataVolume) -> Content:
-    """Return the content type of a DataVolume: a disk or an archive."""
+    """Return the content type of a DataVolume: `kubevirt` (a disk) or `archive`."""
     return "archive" if volume.spec.content_type == "archive" else "kubevirt"
 
 
 def count_failures(metadata: ObjectMeta) -> int:
-    """Return the number of rejected uploads."""
+    """Return the number of rejected uploads to a claim, from its annotations."""
     text = find_annotation(metadata, POD_RESTARTS) or ""
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def count_attempts(volume: DataVolume) -> int:
-    """Return the number of failed transfers."""
+    """Return the number of failed transfers of a DataVolume."""
     return (volume.status.restart_count if volume.status else None) or 0
 
 
 def is_upload_target(claim: PersistentVolumeClaim, data_volume: DataVolume | None) -> bool:
     """
-    Return True if uploads populate the claim itself, not its DataVolume or its data source.
+    Return True if an upload populates the claim directly, without a DataVolume or a data source.
 
-    `data_volume` is the DataVolume of the claim's name and namespace, if there is one.
+    `data_volume` is the DataVolume with the claim's name and namespace, if there is one.
     """
     spec = claim.spec
     names_source = spec is not None and (spec.data_source is not None or spec.data_source_ref is not None)

@@ -6,7 +6,7 @@ from virtshape.api.kubevirt.features import Clock
 
 
 def apply_clock_preferences(domain: DomainSpec, preferred: ClockPreferences) -> None:
-    """Fill in the offset and the timers, each only if the VM does not set it at all."""
+    """Fill in the preferred offset if the VM sets none, and the preferred timers if it sets none."""
     clock = domain.clock = domain.clock or Clock()
     offset = preferred.preferred_clock_offset
     if offset is not None and clock.utc is None and clock.timezone is None:

@@ -1,4 +1,4 @@
-"""Conflicts of a VM with its instance type, and the message for all errors of a VM."""
+"""Conflicts between a VM and its instance type, and the message that lists all conflicts of a VM."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ def instancetype_conflict(*fields: str) -> FieldError:
 
 
 def describe_conflicts(conflicts: Sequence[FieldError]) -> str:
-    """Join all messages; conflicts with the instance type share one sentence."""
+    """Return all messages as one; conflicts with the instance type share one sentence."""
     clashing, others = split_conflicts(conflicts)
     return "; ".join([instancetype_conflict(*clashing).message, *others] if clashing else others)
 
 
 def split_conflicts(conflicts: Sequence[FieldError]) -> tuple[list[str], list[str]]:
-    """Return the fields that conflict with the instance type, and the messages of all other violations."""
+    """Return the fields that conflict with the instance type, and the messages of all other conflicts."""
     clashing = [c for c in conflicts if c.message == instancetype_conflict(*c.fields).message]
     return [field for c in clashing for field in c.fields], [c.message for c in conflicts if c not in clashing]

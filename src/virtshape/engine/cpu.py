@@ -1,4 +1,4 @@
-"""vCPUs: from the instance type, from the VM's own `cpu.guest`, and CPU features from the preference."""
+"""Guest CPU: vCPUs from the instance type or the VM's own `cpu.guest`, and CPU features from the preference."""
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -61,7 +61,7 @@ def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetyp
 def check_vcpus_spread(
     cpu: CPU | None, root: str, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None
 ) -> FieldError | None:
-    """Check that the vCPUs can be spread as the preference asks; the conflict names the field that sets them."""
+    """Check that the vCPUs can be spread as the preference asks; the error names the field that sets the vCPUs."""
     if given is not None and given.topology is not None:
         vcpus = read_topology(given.topology).vcpus
         return check_spread(vcpus, "instancetype.spec.cpu.topology", "the instance type", preference)
@@ -75,7 +75,7 @@ def check_vcpus_spread(
 def apply_cpu(
     domain: DomainSpec, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None, layout: Layout
 ) -> None:
-    """Write the CPU fields of the instance type."""
+    """Set the CPU fields that the instance type provides."""
     if given is None:
         return
     cpu = domain.cpu = domain.cpu or CPU()
@@ -116,5 +116,5 @@ def apply_cpu_preferences(domain: DomainSpec, preference: VirtualMachinePreferen
 
 
 def put_topology(cpu: CPU, topology: Topology) -> None:
-    """Write sockets, cores and threads."""
+    """Set the sockets, cores and threads of the CPU."""
     cpu.sockets, cpu.cores, cpu.threads = topology.sockets, topology.cores, topology.threads

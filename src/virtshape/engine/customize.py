@@ -84,7 +84,7 @@ def find_topology(source: Instancetype) -> Topology | None:
 
 
 def scale_topology(topology: Topology, vcpus: int) -> Topology:
-    """Return a topology for this many vCPUs that keeps cores and threads per socket if they divide evenly."""
+    """Return a topology for this many vCPUs: whole sockets of the same shape if possible, else only sockets."""
     sockets, rest = divmod(vcpus, topology.cores * topology.threads)
     return Topology(vcpus) if rest else Topology(sockets, topology.cores, topology.threads)
 
@@ -98,7 +98,7 @@ def customize(
     cluster: bool = False,
     keep_metadata: bool = False,
 ) -> Instancetype | Preference:
-    """Return a copy with another name, size or preferences, namespaced or cluster-wide; check these first."""
+    """Return a namespaced or cluster-wide copy with these changes; the caller must check size and changes first."""
     metadata = _derive_metadata(source.metadata, name, keep_metadata=keep_metadata)
     if isinstance(source, Preference):
         preference = VirtualMachineClusterPreference if cluster else VirtualMachinePreference
@@ -117,17 +117,17 @@ def customize(
 
 
 def _allow_open_sizes(spec: VirtualMachineInstancetypeSpec) -> VirtualMachineInstancetypeSpec:
-    """Return the spec as structs of v1beta2, whose sizes are optional."""
+    """Return the spec as v1beta2 structs, in which sizes are optional."""
     memory = MemoryInstancetype(**asdict(spec.memory)) if spec.memory is not None else None
     return VirtualMachineInstancetypeSpec(**{**asdict(spec), "memory": memory})
 
 
 def _apply_size(spec: VirtualMachineInstancetypeSpec, size: Size) -> None:
     """
-    Set the size.
+    Set the size and adjust the hotplug limits.
 
-    A limit for hotplug that equals the old size equals the new one, or is removed if the new one is open. Other limits
-    are kept, or raised to the new size.
+    A limit equal to the old size becomes the new size, or is removed if the new size is open. Any other limit is kept,
+    or raised to the new size if it is lower.
     """
     if size.vcpus is not None or size.topology is not None:
         cpu = spec.cpu = spec.cpu or CPUInstancetype()
@@ -165,7 +165,11 @@ def states_size(spec: VirtualMachineInstancetypeSpec) -> bool:
 
 
 def _derive_metadata(metadata: ObjectMeta, name: str, *, keep_metadata: bool) -> ObjectMeta:
-    """Keep labels and annotations only; drop those that describe the source unless `keep_metadata` is set."""
+    """
+    Return metadata with this name and the source's labels and annotations.
+
+    Those that describe the source are left out, unless `keep_metadata` is set.
+    """
 
     def derive(texts: dict[str, str] | None) -> dict[str, str] | None:
         kept = {

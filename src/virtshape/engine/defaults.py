@@ -1,4 +1,4 @@
-"""Defaults of a VMI, for fields that VM, instance type and preference all leave unset."""
+"""Defaults for VMI fields that the VM, its instance type and its preference all leave unset."""
 
 from typing import Final
 
@@ -38,7 +38,7 @@ def apply_defaults(
 
 
 def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguration | None) -> None:
-    """Request the CPU limit, or else the configured `cpuRequest` unless the CPUs are dedicated."""
+    """Set a missing CPU request to the limit, or else to the configured `cpuRequest` unless CPUs are dedicated."""
     resources = domain.resources
     if resources is not None:
         if find_amount(resources.requests, "cpu") is not None:
@@ -55,7 +55,7 @@ def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguratio
 
 
 def _default_topology(resources: ResourceRequirements | None) -> Topology:
-    """Return one single-core socket per CPU of the limit, or else of the request."""
+    """Return a topology with one single-core socket per CPU in the limit, or else in the request."""
     for amounts in (resources.limits, resources.requests) if resources else ():
         if amounts and "cpu" in amounts:
             return Topology(sockets=amounts["cpu"].value() % 2**32)  # KubeVirt counts in 32 bits
@@ -63,7 +63,7 @@ def _default_topology(resources: ResourceRequirements | None) -> Topology:
 
 
 def _default_pull_policies(spec: VirtualMachineInstanceSpec) -> None:
-    """Default to `Always` for images whose tag may move, and to `IfNotPresent` otherwise."""
+    """Set missing pull policies: `Always` for images tagged `latest` or without a tag, else `IfNotPresent`."""
     for volume in spec.volumes or ():
         disk = volume.container_disk
         if disk is not None and not disk.image_pull_policy:

@@ -21,7 +21,7 @@ def check_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -
 
 
 def apply_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -> None:
-    """Write the GPUs and host devices of the instance type."""
+    """Set the GPUs and host devices that the instance type provides."""
     if given.gpus:
         devices.gpus = [copy(gpu) for gpu in given.gpus]  # a preference may modify them
     if given.host_devices:
@@ -29,7 +29,7 @@ def apply_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -
 
 
 def apply_device_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
-    """Fill in what the VM leaves unset, device by device."""
+    """Fill in the device fields that the VM leaves unset."""
     devices = spec.domain.devices
     _apply_switches(devices, preferred)
     apply_disk_preferences(devices, preferred)

@@ -20,7 +20,7 @@ def apply_default_disks(spec: VirtualMachineInstanceSpec) -> None:
 
 
 def apply_disk_preferences(devices: Devices, preferred: DevicePreferences) -> None:
-    """Fill in what the VM leaves unset; a disk without a target becomes a plain `disk`."""
+    """Fill in the disk fields that the VM leaves unset; a disk without a target becomes a plain `disk`."""
     for disk in devices.disks or ():
         if disk.disk is None and disk.cdrom is None and disk.lun is None:
             disk.disk = DiskTarget()

@@ -1,7 +1,7 @@
 """
-Draft: the copy of a VMI that the engine writes to, with an optional trace of which source set each field.
+Draft: the VMI metadata and spec that the engine completes, with an optional trace of which source set each field.
 
-The engine applies one source after another. After each, it attributes all new members to that source.
+The engine applies one source after another. After each one, it attributes all new members to that source.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Trace:
             self.record(child, source)
 
     def walk(self, value: object, path: str, source: Source = "VM") -> Iterator[tuple[str, object, Source]]:
-        """Yield each leaf at or below the value: its path, its value and its source."""
+        """Yield the path, value and source of each leaf at or below the value."""
         leaf = True
         for member, step, child in _members(value):
             leaf = False

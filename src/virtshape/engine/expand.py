@@ -1,7 +1,7 @@
 """
 Expand: replace a VM's references to an instance type and a preference with the fields they stand for.
 
-Works on the copy it is given. `resolve` finds the referenced objects.
+The VM is modified in place: pass a copy. The package `resolve` finds the referenced objects.
 """
 
 from msgspec import Struct
@@ -60,7 +60,7 @@ def expand_vm(
 def shape_draft(
     draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None, root: str = TEMPLATE_ROOT
 ) -> list[FieldError]:
-    """Add default disks and a default interface, then apply the instance type and the preference."""
+    """Add default disks and a default interface, apply the instance type and the preference; return conflicts."""
     apply_default_disks(draft.spec)
     unusable = apply_default_interface(draft.spec, configuration)
     if unusable is not None:
@@ -70,7 +70,7 @@ def shape_draft(
 
 
 def draft_template(vm: VirtualMachine, trace: Trace | None = None) -> Draft:
-    """Return a draft of the VM's own template; metadata it lacks is created in the draft only."""
+    """Return a draft that shares the VM's template; missing metadata is created in the draft only."""
     template = vm.spec.template
     if template.spec is None:
         template.spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))

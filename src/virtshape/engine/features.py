@@ -6,7 +6,7 @@ from virtshape.api.kubevirt.features import FeatureHyperv, Features, FeatureStat
 
 
 def apply_feature_preferences(domain: DomainSpec, preferred: FeaturePreferences) -> None:
-    """Fill in what the VM leaves unset; Hyper-V features are merged one by one."""
+    """Fill in the features that the VM leaves unset; Hyper-V features are merged one by one."""
     features = domain.features = domain.features or Features()
     features.acpi = features.acpi or preferred.preferred_acpi or FeatureState()
     features.apic = features.apic or preferred.preferred_apic

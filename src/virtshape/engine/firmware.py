@@ -5,7 +5,7 @@ from virtshape.api.kubevirt.domain import BIOS, EFI, Bootloader, DomainSpec, Fir
 
 
 def apply_firmware_preferences(domain: DomainSpec, preferred: FirmwarePreferences) -> None:
-    """Fill in what the VM leaves unset; never set both BIOS and EFI."""
+    """Fill in the firmware fields that the VM leaves unset; never set both BIOS and EFI."""
     firmware = domain.firmware = domain.firmware or Firmware()
     bootloader = firmware.bootloader = firmware.bootloader or Bootloader()
     _apply_bios(bootloader, preferred)

@@ -1,7 +1,7 @@
 """
 Check the use of host resources, which the administrator must permit in the KubeVirt configuration.
 
-Permission is given by feature gates and permittedHostDevices, as in KubeVirt. Admission and the pod builder both check.
+As in KubeVirt, feature gates and permittedHostDevices permit it. Admission and the pod builder both run these checks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.network import Network
 from virtshape.api.kubevirt.volume import Volume
 
 ExplainHostDisk = Callable[[str], str]
-"""Returns why a host file may not be used as a disk; an empty string if it may."""
+"""Returns why a host file may not be used as a disk, or an empty string if it may."""
 
 _RULE: Final = "host-access"
 _GATES_FIELD: Final = "spec.configuration.developerConfiguration.featureGates"
@@ -31,7 +31,7 @@ def is_gate_enabled(name: str, configuration: KubeVirtConfiguration | None) -> b
 
 
 def explain_host_disks(configuration: KubeVirtConfiguration | None) -> ExplainHostDisk:
-    """Return the check of host disks on a cluster, where the feature gate applies to all paths."""
+    """Return the check for host disks on a cluster, where the feature gate applies to all paths."""
     reason = "" if is_gate_enabled("HostDisk", configuration) else _describe_gate("HostDisk")
     return lambda _path: reason
 
@@ -42,10 +42,10 @@ def check_host_access(
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
 ) -> list[FieldError]:
-    """Return a conflict for each host resource that an expanded spec may not use; `root` is its field path."""
+    """Return an error for each host resource that an expanded spec may not use; `root` is the spec's field path."""
     found: list[FieldError] = []
     domain, devices = spec.domain, spec.domain.devices
-    for volume in spec.volumes or ():  # a plain loop is faster, and most guests use none of these
+    for volume in spec.volumes or ():  # a plain loop is faster, and most guests have no such volume
         if volume.host_disk is not None or volume.downward_metrics is not None:
             found += _check_volumes(spec.volumes or (), f"{root}.volumes", configuration, explain_host_disk)
             break

@@ -1,7 +1,7 @@
 """
 CPU and memory hotplug: limits for instances that set none, and features that are incompatible with memory hotplug.
 
-The limits are those of `liveUpdateConfiguration`, four times the size at start by default.
+The limits come from `liveUpdateConfiguration`; the default is four times the size at start.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 AT_RESTART: Final = "Stage"
-"""Rollout strategy that changes VMs only at a restart."""
+"""Rollout strategy that applies changes only when a VM restarts."""
 _DEFAULT_RATIO: Final = 4
 
 _BLOCK: Final = Quantity("2Mi")
@@ -33,7 +33,7 @@ def is_live_update(configuration: KubeVirtConfiguration | None) -> bool:
 def default_hotplug_limits(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> HotplugLimits:
-    """Return the limits that an instance gets in addition to its own; none for what cannot grow."""
+    """Return default limits for sockets and memory; a limit is None if the spec sets its own or cannot grow."""
     is_amd64 = (spec.architecture or DEFAULT_ARCHITECTURE) == DEFAULT_ARCHITECTURE
     if not is_live_update(configuration) or not is_amd64 or spec.domain.launch_security is not None:
         return HotplugLimits()
@@ -46,7 +46,7 @@ def default_hotplug_limits(
 
 
 def _default_sockets(cpu: CPU, configured: LiveUpdateConfiguration) -> int | None:
-    """Return the maximum sockets; None for dedicated CPUs, which are assigned at start."""
+    """Return the default limit for sockets, or None; dedicated CPUs cannot grow, as they are assigned at start."""
     if cpu.max_sockets or cpu.dedicated_cpu_placement:
         return None
     sockets = cpu.sockets or 1
@@ -56,7 +56,7 @@ def _default_sockets(cpu: CPU, configured: LiveUpdateConfiguration) -> int | Non
 
 
 def _default_memory(domain: DomainSpec, memory: Memory, configured: LiveUpdateConfiguration) -> Quantity | None:
-    """Return the maximum memory; None for huge pages, which are reserved at start."""
+    """Return the default limit for memory, or None; huge pages cannot grow, as they are reserved at start."""
     guest = memory.guest
     if guest is None or memory.max_guest is not None or memory.hugepages is not None:
         return None
@@ -70,7 +70,7 @@ def _get_ratio(configured: LiveUpdateConfiguration) -> int:
 
 
 def check_memory_hotplug(domain: DomainSpec, memory: Memory, most: Quantity, at: str) -> Iterator[FieldError]:
-    """Check that the guest can grow to its maximum memory; `at` is the path of the domain."""
+    """Check that the guest's memory can grow to `most`; `at` is the field path of the domain."""
     cpu, field = domain.cpu, f"{at}.memory.maxGuest"
     if cpu is not None and cpu.realtime is not None:
         yield FieldError(field, f"Memory hotplug is not compatible with realtime VMs: remove {field}", rule=_RULE)

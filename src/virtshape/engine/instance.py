@@ -1,8 +1,8 @@
 """
-Defaults that VMI admission sets and `expand` does not: CPU model, disk buses, firmware UUID, memory request, ...
+Defaults that VMI admission sets and `expand` does not, such as CPU model, disk buses and memory request.
 
-Applied after all other defaults. Features and timers may be shared with a preference, so they are replaced and
-never modified. The caller chooses the UUID.
+They are applied after all other defaults. Features and timers may be shared with a preference, so they are replaced,
+never modified. The caller chooses the firmware UUID.
 """
 
 from typing import Any, Final, TypeVar
@@ -32,7 +32,7 @@ HYPERV_NEEDS: Final = {
     "synictimer": ("synic", "vpindex"),
     "tlbflush": ("vpindex",),
 }
-"""Hyper-V enlightenments that others depend on."""
+"""The Hyper-V features that each Hyper-V feature depends on."""
 
 
 def apply_instance_defaults(
@@ -72,7 +72,7 @@ def _default_console_log(devices: Devices, configuration: KubeVirtConfiguration 
 
 
 def _default_features(features: Features) -> None:
-    """Enable each feature that is present, unless it is disabled explicitly."""
+    """Enable ACPI and each feature that is present, unless it is disabled explicitly."""
     features.acpi = _switched_on(features.acpi or FeatureState())
     features.apic = features.apic and _switched_on(features.apic)
     features.pvspinlock = features.pvspinlock and _switched_on(features.pvspinlock)
@@ -82,7 +82,7 @@ def _default_features(features: Features) -> None:
 
 
 def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
-    """Enable the named Hyper-V features and the features they depend on."""
+    """Return the Hyper-V features and those they depend on, enabled unless they are disabled explicitly."""
     states = {name: getattr(hyperv, name) for name in hyperv.__struct_fields__}
     states = {name: _switched_on(state) for name, state in states.items() if state is not None}
     for name, needs in HYPERV_NEEDS.items():
@@ -117,7 +117,7 @@ def _with_timers_present(timer: Timer) -> Timer:
 
 
 def _default_memory_request(domain: DomainSpec, configuration: KubeVirtConfiguration | None) -> None:
-    """Request the memory limit, or else the guest's memory reduced by the configured overcommit."""
+    """Set a missing memory request to the limit, or else to the guest's memory reduced by the overcommit."""
     resources, guest = domain.resources, domain.memory.guest if domain.memory else None
     if resources is not None and resources.requests and "memory" in resources.requests:
         return

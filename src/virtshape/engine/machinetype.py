@@ -1,4 +1,4 @@
-"""Machine type of the guest: preferred and default values per architecture."""
+"""Machine type of the guest: the preferred type, and the default for each architecture."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ def default_architecture(configuration: KubeVirtConfiguration | None) -> str:
 
 
 def default_machine_type(architecture: str, configuration: KubeVirtConfiguration | None) -> str:
-    """Return the configured machine type for an architecture, or else the usual one."""
+    """Return the configured machine type for an architecture, or else the built-in default."""
     if configuration is not None:
         if configuration.machine_type:
             return configuration.machine_type

@@ -1,4 +1,4 @@
-"""Guest memory: size, hugepages and overcommit of the instance type, and the default size."""
+"""Guest memory: size, huge pages and overcommit from the instance type, and the default size."""
 
 import struct
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
 
 
 def is_open(given: MemoryInstancetype | None) -> bool:
-    """Return True if the VM sets the memory: the instance type has none, or the 0 of clients before v1beta2."""
+    """Return True if the instance type leaves memory to the VM: unset, or 0 as from clients before v1beta2."""
     return given is None or given.guest is None or given.guest.is_zero()
 
 
@@ -55,12 +55,12 @@ def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype 
 
 
 def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
-    """Write the memory fields of the instance type."""
+    """Set the memory fields that the instance type provides."""
     if given is None:
         return
     memory = domain.memory = domain.memory or Memory()
     if not is_open(given) or (memory.guest is None and default_memory(domain) is None):
-        memory.guest = given.guest  # without any memory the 0 is kept, as in KubeVirt
+        memory.guest = given.guest  # if nothing sets memory, the 0 is kept, as in KubeVirt
     if given.hugepages is not None:
         memory.hugepages = given.hugepages
     if given.max_guest is not None:
@@ -68,12 +68,12 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
         requests = domain.resources.requests if domain.resources else None
-        if requests is None or "memory" not in requests:  # a VM may set its own, if the instance type sets no memory
+        if requests is None or "memory" not in requests:  # the VM may request memory if the type sets none
             put_request(domain, "memory", overcommit(memory.guest, percent))
 
 
 def default_memory(domain: DomainSpec) -> Quantity | None:
-    """Return the memory of a guest that sets none: the request, else the limit, else one huge page."""
+    """Return the memory of a guest that sets none: the request, the limit, or one huge page; else None."""
     for amounts in (domain.resources.requests, domain.resources.limits) if domain.resources else ():
         amount = find_amount(amounts, "memory")
         if amount is not None:
@@ -98,7 +98,7 @@ def put_request(domain: DomainSpec, resource: str, amount: Quantity) -> None:
 
 
 def overcommit(guest: Quantity, percent: int) -> Quantity:
-    """Return the memory request for an overcommitted guest, in 32-bit floats as KubeVirt rounds."""
+    """Return the memory request for an overcommitted guest, rounded with 32-bit floats as in KubeVirt."""
     share = _float32(1 - _float32(_float32(percent) / 100))
     return Quantity.of(int(_float32(_float32(guest.value()) * share)), guest.format)
 

@@ -20,7 +20,7 @@ class Candidate(NamedTuple):
 def find_nearest(
     candidates: Iterable[Candidate], is_acceptable: Callable[[VirtualMachineInstancetypeSpec], bool], near_to: str = ""
 ) -> list[str]:
-    """Return up to three acceptable names: the same series first, then the smallest first."""
+    """Return the names of up to three acceptable instance types: first the series of `near_to`, then by size."""
     series = near_to.partition(".")[0]
     nearest: list[str] = []
     for candidate in sorted(candidates, key=lambda each: (each.name.partition(".")[0] != series, _size(each))):
@@ -32,7 +32,7 @@ def find_nearest(
 
 
 def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
-    """Return how many things an instance type needs from a node in addition to vCPUs and memory."""
+    """Return the number of special features of an instance type, such as GPUs, huge pages and overcommit."""
     cpu, memory = spec.cpu, spec.memory
     traits: list[object] = [spec.gpus, spec.host_devices, spec.node_selector]
     if cpu is not None:
@@ -43,7 +43,7 @@ def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
 
 
 def _size(candidate: Candidate) -> tuple[int, int, Decimal, str]:
-    """Sort key: fewest special needs first, then fewest vCPUs, then least memory."""
+    """Return the sort key: special features, vCPUs, memory and name, in ascending order."""
     spec, memory = candidate.spec, candidate.spec.memory
     guest = memory.guest.amount if memory and memory.guest else Decimal(0)
     return count_traits(spec), count_vcpus(spec.cpu), guest, candidate.name

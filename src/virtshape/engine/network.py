@@ -14,7 +14,7 @@ _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "pass
 def apply_default_interface(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> FieldError | None:
-    """Connect a VM without networks to the pod network with the configured binding."""
+    """Connect a VM without networks to the pod network; return an error if the configured binding is unusable."""
     devices = spec.domain.devices
     if devices.autoattach_pod_interface is False or spec.networks or devices.interfaces:
         return None
@@ -37,7 +37,7 @@ def apply_default_interface(
 
 
 def apply_interface_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
-    """Fill in what the VM leaves unset, interface by interface."""
+    """Fill in the model and the binding of interfaces that leave them unset."""
     for interface in spec.domain.devices.interfaces or ():
         interface.model = interface.model or preferred.preferred_interface_model
         if preferred.preferred_interface_masquerade is not None and _is_unbound_on_pod(interface, spec.networks):

@@ -1,4 +1,4 @@
-"""Node selector and scheduler of the instance type."""
+"""Node selector and scheduler from the instance type."""
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -15,7 +15,7 @@ def check_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInsta
 
 
 def apply_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInstancetypeSpec) -> None:
-    """Write the node selector and the scheduler of the instance type."""
+    """Set the node selector and the scheduler that the instance type provides."""
     if given.node_selector is not None:
         spec.node_selector = dict(given.node_selector)
     if given.scheduler_name:

@@ -1,4 +1,4 @@
-"""Changes to the common fields of a preference: buses, models, firmware, machine type, topology and clock."""
+"""Changes to common fields of a preference, such as buses, models, firmware, machine type and topology."""
 
 from typing import Final, NamedTuple
 
@@ -23,7 +23,7 @@ FIRMWARE: Final = (BIOS, "efi", SECURE_BOOT)
 
 
 class PreferenceChanges(NamedTuple):
-    """New values; None keeps the source's value and an empty string removes it."""
+    """New values for a preference; None keeps the old value, and an empty string removes it."""
 
     disk_bus: str | None = None
     cdrom_bus: str | None = None
@@ -41,7 +41,7 @@ NO_CHANGES: Final = PreferenceChanges()
 
 
 def apply_changes(spec: VirtualMachinePreferenceSpec, changes: PreferenceChanges) -> None:
-    """Change the spec."""
+    """Apply the changes to the spec of a preference, in place."""
     _set(spec, "devices", DevicePreferences, "preferred_disk_bus", changes.disk_bus)
     _set(spec, "devices", DevicePreferences, "preferred_cdrom_bus", changes.cdrom_bus)
     _set(spec, "devices", DevicePreferences, "preferred_interface_model", changes.interface_model)
@@ -73,7 +73,7 @@ def _build_offset(timezone: str) -> ClockOffset | None:
 
 
 def _apply_firmware(spec: VirtualMachinePreferenceSpec, firmware: str) -> None:
-    """Set one kind of firmware and remove the others; the settings of the kept kind stay."""
+    """Set this kind of firmware, or none, and remove the others; keep the settings of this kind."""
     old = spec.firmware or FirmwarePreferences()
     new = FirmwarePreferences()
     if firmware == BIOS:
@@ -82,7 +82,7 @@ def _apply_firmware(spec: VirtualMachinePreferenceSpec, firmware: str) -> None:
     elif firmware:
         persistent = old.preferred_efi.persistent if old.preferred_efi else None
         new.preferred_efi = EFI(secure_boot=firmware == SECURE_BOOT, persistent=persistent)
-    if firmware == SECURE_BOOT:  # it needs system management mode
+    if firmware == SECURE_BOOT:  # Secure Boot needs system management mode
         spec.features = spec.features or FeaturePreferences()
         spec.features.preferred_smm = FeatureState()
     spec.firmware = new

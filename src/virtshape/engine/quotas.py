@@ -1,8 +1,8 @@
 """
 Resource quotas for storage: usage as Kubernetes counts it.
 
-Counts claims, the storage they request (also by storage class), DataVolumes and snapshots. Limits on other resources
-are stored but not enforced.
+Claims, the storage that they request (also by storage class), DataVolumes and snapshots are counted. Limits on other
+resources are stored but not enforced.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,23 +20,23 @@ CLAIMS: Final = "persistentvolumeclaims"
 DATA_VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
 SNAPSHOTS: Final = "volumesnapshots.snapshot.storage.k8s.io"
 COUNTED: Final = (CLAIMS, DATA_VOLUMES, SNAPSHOTS)
-"""The kinds of objects that quotas of the form `count/RESOURCE` count."""
+"""Resources that quotas of the form `count/RESOURCE` can limit."""
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
 
 
 def is_counted(resource: str) -> bool:
-    """Return True if quotas of this resource are enforced."""
+    """Return True if limits on this quota resource are enforced."""
     _, of_class, what = resource.rpartition(_OF_CLASS)
     return what in (_STORAGE, CLAIMS) or (not of_class and resource in map(count_of, COUNTED))
 
 
 def count_of(resource: str) -> str:
-    """Return the name of the quota on the number of objects of a kind."""
+    """Return the quota resource for the number of objects: `count/RESOURCE`."""
     return f"count/{resource}"
 
 
 def measure_claim(claim: PersistentVolumeClaim, default_class: str) -> Usage:
-    """Return what a claim uses; `default_class` is the class of claims that name none."""
+    """Return the usage of a claim; `default_class` is its storage class if it names none."""
     size = (requested_size(claim) or Quantity("0")).value()
     used = {CLAIMS: 1, count_of(CLAIMS): 1, _STORAGE: size}
     stated = class_name(claim)
@@ -55,7 +55,7 @@ def add_usage(parts: Iterable[Mapping[str, int]]) -> Usage:
 
 
 def list_limits(quota: ResourceQuota) -> dict[str, Quantity]:
-    """Return the limits of a quota that claims count against."""
+    """Return the enforced limits of a quota; a quota with scopes has none."""
     spec = quota.spec
     if spec is None or spec.scopes or spec.scope_selector is not None:
         return {}
@@ -63,7 +63,7 @@ def list_limits(quota: ResourceQuota) -> dict[str, Quantity]:
 
 
 def find_excess(quota: ResourceQuota, used: Mapping[str, int], requested: Mapping[str, int]) -> str:
-    """Return how a request exceeds a quota, with kube-apiserver's message; empty if it does not."""
+    """Return kube-apiserver's message if a request exceeds a quota, else an empty string."""
     limits = list_limits(quota)
     exceeded = [
         resource
@@ -84,5 +84,5 @@ def _show(resources: Iterable[str], amounts: Mapping[str, int]) -> str:
 
 
 def format_amount(resource: str, amount: int) -> Quantity:
-    """Return an amount as quotas show it: bytes with binary suffixes, numbers without."""
+    """Return an amount as quotas show it: storage with binary suffixes, counts with decimal suffixes."""
     return Quantity.of(amount, "BinarySI" if resource.endswith(_STORAGE) else "DecimalSI")

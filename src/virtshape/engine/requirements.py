@@ -77,7 +77,7 @@ def _check_cpu(
 
 
 def _counted_members(preference: VirtualMachinePreferenceSpec) -> tuple[str, tuple[str, ...]]:
-    """Return which members of a VM's own topology count as vCPUs under the preferred topology."""
+    """Return a description for messages, and the members of a VM's own topology that count as vCPUs."""
     match preferred_topology(preference):
         case "cores":
             return "cores", ("cores",)

@@ -1,11 +1,11 @@
-"""I/O threads and launch security of the instance type."""
+"""I/O threads and launch security from the instance type."""
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.domain import DiskIOThreads, DomainSpec
 
 
 def check_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> list[str]:
-    """Return the fields that conflict with the instance type."""
+    """Return the I/O thread and launch security fields that conflict with the instance type."""
     clashes = []
     if _pool_size(domain.io_threads) is not None and _pool_size(given.io_threads) is not None:
         clashes.append("domain.ioThreads.supplementalPoolThreadCount")
@@ -17,7 +17,7 @@ def check_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> 
 
 
 def apply_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> None:
-    """Write the I/O threads and launch security of the instance type."""
+    """Set the I/O threads and the launch security that the instance type provides."""
     if _pool_size(given.io_threads) is not None:
         domain.io_threads = given.io_threads
     if given.io_threads_policy is not None:

@@ -42,7 +42,7 @@ class Topology(Struct, frozen=True, gc=False):
 
 
 def read_topology(topology: CPUTopology) -> Topology:
-    """Return the exact topology of an instance type; an absent member is 1."""
+    """Return the exact topology of an instance type; an absent member counts as 1."""
     return Topology(topology.sockets or 1, topology.cores or 1, topology.threads or 1)
 
 
@@ -54,7 +54,7 @@ def count_vcpus(cpu: CPUInstancetype | None) -> int:
 
 
 def preferred_topology(preference: VirtualMachinePreferenceSpec | None, default: str = "sockets") -> str:
-    """Return the preferred topology by its current name."""
+    """Return the current name of the preferred topology, or the default if the preference names none."""
     if preference is None or preference.cpu is None or not preference.cpu.preferred_cpu_topology:
         return default
     name = preference.cpu.preferred_cpu_topology

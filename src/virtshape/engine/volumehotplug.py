@@ -1,7 +1,7 @@
 """
-Volume hotplug: apply requests to a specification, find what a running instance adds and removes, and check disks.
+Volume hotplug: apply volume requests, update the volumes of a running instance, and check hotplugged disks.
 
-Pure functions. A volume is hotpluggable if its claim or DataVolume says so.
+All functions are pure. A volume is hotpluggable if its claim or DataVolume source sets `hotpluggable`.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ _RULE: Final = "impossible-combination"
 
 
 def get_claim_name(volume: Volume) -> str:
-    """Return the claim of a volume; empty if it has none. A DataVolume's claim has its name."""
+    """Return the name of a volume's claim, or an empty string; a DataVolume and its claim have the same name."""
     if volume.data_volume is not None:
         return volume.data_volume.name
     return volume.persistent_volume_claim.claim_name if volume.persistent_volume_claim is not None else ""
@@ -30,7 +30,7 @@ def get_claim_name(volume: Volume) -> str:
 def apply_volume_request(
     spec: VirtualMachineInstanceSpec, request: VirtualMachineVolumeRequest
 ) -> VirtualMachineInstanceSpec:
-    """Return a copy of the specification with the volume and its disk added or removed."""
+    """Return the specification with the volume and its disk added or removed; the original is not modified."""
     if request.add_volume_options is not None:
         return _add_volume(spec, request.add_volume_options)
     if request.remove_volume_options is not None:
@@ -39,7 +39,7 @@ def apply_volume_request(
 
 
 def is_volume_request_done(spec: VirtualMachineInstanceSpec, request: VirtualMachineVolumeRequest) -> bool:
-    """Return True if the specification has what was requested."""
+    """Return True if the specification already has the requested change."""
     names = _list_names(spec)
     if request.add_volume_options is not None:
         return request.add_volume_options.name in names
@@ -73,7 +73,7 @@ def follow_volumes(
     """
     Return the running specification with the hotpluggable volumes of the wanted one.
 
-    A volume with another source is removed first, and added once it is not in `detaching` any more.
+    A volume that changed is removed first. It is added again once its name is not in `detaching`.
     """
     before = {volume.name: volume for volume in running.volumes or ()}
     after = {volume.name: volume for volume in wanted.volumes or ()}

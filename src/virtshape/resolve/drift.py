@@ -1,7 +1,7 @@
 """
 Drift: compare the revisions that a VM uses with the live instance type and preference.
 
-Specs are compared by meaning: quantities by amount, empty lists and maps like absent ones. An empty struct differs
+Specs are compared by meaning: quantities by amount, and empty lists and maps as if absent. An empty struct differs
 from an absent one, since it enables a feature.
 """
 
@@ -19,7 +19,7 @@ from virtshape.resolve.matcher import Role, find_matcher
 from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 
 State = Literal["same", "changed", "gone", "older version", "missing"]
-"""`gone`: the live object was deleted; `missing`: the revision was."""
+"""`gone` means that the live object was deleted, and `missing` that the revision was deleted."""
 
 
 class Change(NamedTuple):
@@ -46,7 +46,7 @@ class Drift(NamedTuple):
 
 
 def find_drift(vm: VirtualMachine, role: Role, lookup: Lookup) -> Drift | None:
-    """Compare the VM's revision in this role with the live object; return None if it names no revision."""
+    """Compare the VM's revision in this role with the live object; return None if the VM uses no revision."""
     matcher = find_matcher(vm, role)
     if matcher is None:
         return None

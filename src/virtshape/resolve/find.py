@@ -50,7 +50,7 @@ def get_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:
-    """Return whether the VM names an instance type or a flavor; raise StatusError if it names both."""
+    """Return `flavor` if the VM names a flavor, else `instancetype`; raise StatusError if it names both."""
     if vm.spec.flavor is None:
         return "instancetype"
     ambiguous = check_sole_size(vm)
@@ -60,12 +60,12 @@ def instancetype_role(vm: VirtualMachine) -> Role:
 
 
 def default_layout(vm: VirtualMachine) -> Layout:
-    """Return the vCPU layout without a preference: cores for flavors, sockets otherwise."""
+    """Return the vCPU layout for a preference that names none: cores for VMs with a flavor, otherwise sockets."""
     return "sockets" if vm.spec.flavor is None else "cores"
 
 
 def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
-    """Return the object that the VM names in this role: its stored revision, or else the live object."""
+    """Return the object that the VM names in this role (its revision, or else the live object), or None."""
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
@@ -80,7 +80,7 @@ def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
 
 
 def search_object(vm: VirtualMachine, role: Role) -> Search[Model | None]:
-    """Find an object as `find_object` does, in a search; for objects in memory, that function is faster."""
+    """Find an object as `find_object` does, but as a search; for objects in memory, `find_object` is faster."""
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
@@ -97,7 +97,7 @@ def search_object(vm: VirtualMachine, role: Role) -> Search[Model | None]:
 
 
 def search_shape(vm: VirtualMachine) -> Search[Shape]:
-    """Find the instance type (or flavor) and the preference that a VM names, in a search."""
+    """Find the instance type (or flavor) and the preference that a VM names, as a search."""
     sizing = yield from search_object(vm, instancetype_role(vm))
     preference = yield from search_object(vm, "preference")
     return Shape(instancetype_spec(sizing), preference_spec(preference), default_layout(vm))
@@ -112,12 +112,12 @@ def refer(vm: VirtualMachine, role: Role, matcher: Matcher) -> Reference:
 
 
 def namespace_of(vm: VirtualMachine) -> str:
-    """Return the VM's namespace; manifests in files may omit it."""
+    """Return the VM's namespace, or `default` if a manifest omits it."""
     return vm.metadata.namespace or "default"
 
 
 def find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
-    """Return the stored revision to use, or None."""
+    """Return the stored revision to use, or None; raise NotFoundError if the revision does not exist."""
     stored = _refer_to_revision(vm, role, matcher)
     return _choose_revision(lookup(stored.reference), stored, matcher) if stored is not None else None
 
@@ -142,7 +142,7 @@ def _refer_to_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> _Sto
 
 
 def _choose_revision(found: Model | None, stored: _StoredRevision, matcher: Matcher) -> ControllerRevision | None:
-    """Return the revision, or None if it was captured from another object than the matcher names now."""
+    """Return the revision, or None if it was captured from an object that the matcher no longer names."""
     if not isinstance(found, ControllerRevision):
         raise NotFoundError(*stored)
     if matcher.revision_name:
@@ -152,14 +152,14 @@ def _choose_revision(found: Model | None, stored: _StoredRevision, matcher: Matc
 
 
 def instancetype_spec(found: Model | None) -> VirtualMachineInstancetypeSpec | None:
-    """Return the spec of an instance type, or of a flavor converted to one."""
+    """Return the spec of an instance type or a flavor as that of an instance type; None for other objects."""
     if isinstance(found, _Instancetypes):
         return found.spec
     return from_tree(to_tree(found.spec), VirtualMachineInstancetypeSpec) if isinstance(found, _Flavors) else None
 
 
 def preference_spec(found: Model | None) -> VirtualMachinePreferenceSpec | None:
-    """Return the spec of a preference of either API group."""
+    """Return the spec of a preference in either API group; None for other objects."""
     if isinstance(found, _Preferences):
         return found.spec
     return (

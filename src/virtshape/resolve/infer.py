@@ -1,7 +1,7 @@
 """
 Infer a matcher from a volume (`inferFromVolume`): read annotations and labels of the volume's source objects.
 
-Starts at the volume's own object and follows its sources; the first object with a name wins. For each key, the
+The search starts at the volume's own object and follows its sources until an object has a name. For each key, the
 annotation takes precedence over the label.
 """
 
@@ -28,7 +28,7 @@ INFERRED: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
 
 
 class Keys(NamedTuple):
-    """The annotation and label keys of a name or a kind."""
+    """The annotation key and the label key that hold a name or a kind."""
 
     annotation: str
     label: str
@@ -46,14 +46,14 @@ KIND_KEYS: Final[dict[InferredRole, Keys]] = {
 
 
 class CannotInferError(StatusError):
-    """The volume has no defaults; failure policy Ignore accepts this error."""
+    """The volume has no defaults; this error is ignored if the failure policy is Ignore."""
 
     def __init__(self, message: str) -> None:
         super().__init__(400, "BadRequest", message)
 
 
 def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
-    """Replace each matcher that has `inferFromVolume`, in place; return warnings for ignored failures."""
+    """Replace each matcher that has `inferFromVolume` with the inferred one; return warnings for ignored failures."""
     if not asks_for_inference(vm):
         return []
     return [ignored.message for ignored in run_search(search_matchers(vm), lookup)]
@@ -66,7 +66,7 @@ def asks_for_inference(vm: VirtualMachine) -> bool:
 
 
 def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERRED) -> Search[list[FieldError]]:
-    """Infer each matcher that has `inferFromVolume` and replace it, in place; return ignored failures."""
+    """Replace each matcher that has `inferFromVolume` with the inferred one, as a search; return ignored failures."""
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
     failed: dict[InferredRole, StatusError] = {}
@@ -89,7 +89,7 @@ def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERR
     for role, inferred_matcher, ignoring in inferred:
         setattr(vm.spec, role, inferred_matcher)
         if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
-            vm.spec.template.spec.domain.memory = None  # it was only a fallback in case inference fails
+            vm.spec.template.spec.domain.memory = None  # its memory was only a fallback for a failed inference
     return warnings
 
 
@@ -108,7 +108,7 @@ def describe_own_memory(vm: VirtualMachine) -> str:
 
 
 def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
-    """Return the first error with a cause for each matcher that cannot be inferred."""
+    """Return the first error, with a cause for each matcher that cannot be inferred."""
     first = next(iter(failed.values()))
     first.causes = tuple(
         FieldError(
@@ -194,7 +194,7 @@ def _read_data_volume(vm: VirtualMachine, namespace: str, name: str, inference: 
 
 
 def _read_source(spec: DataVolumeSpec, namespace: str, inference: _Inference) -> Search[None]:
-    """Read the defaults of a DataVolume's source."""
+    """Read the defaults from a DataVolume's source."""
     source, ref = spec.source, spec.source_ref
     if source is not None and source.pvc is not None:
         yield from _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)

@@ -1,7 +1,7 @@
 """
 Matchers: how a VM names its instance type, flavor or preference.
 
-Kinds match case-insensitively, singular or plural; an absent kind means the cluster-wide one.
+Kinds match case-insensitively, in singular or plural; an absent kind means the cluster-wide kind.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -65,7 +65,7 @@ def find_matcher(vm: VirtualMachine, role: Role) -> Matcher | None:
 
 
 def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | None:
-    """Return the status reference of this role, or None."""
+    """Return the reference for this role in the VM's status, or None."""
     ref: InstancetypeStatusRef | None = getattr(vm.status, f"{role}_ref") if vm.status else None
     return ref
 

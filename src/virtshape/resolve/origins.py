@@ -1,7 +1,7 @@
 """
 Origins of the fields of an expanded VM: the VM, its instance type or flavor, its preference, or a default.
 
-Read-only.
+No object is modified.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _LABELS: dict[Role, str] = {"instancetype": "instance type", "flavor": "flavor",
 
 
 class FieldSource(NamedTuple):
-    """What sets a field: its type, its name if any, and the stored revision used, if any."""
+    """What sets a field: the type of the source, its name if any, and the stored revision that is used, if any."""
 
     source: str
     name: str | None = None
@@ -27,7 +27,7 @@ class FieldSource(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The origin of one field of an expanded VM; source, name and revision as in FieldSource."""
+    """A field of an expanded VM, its value and what sets it; `source`, `name` and `revision` as in FieldSource."""
 
     field: str
     value: object
@@ -47,12 +47,12 @@ FieldSources = Mapping[Source, FieldSource]
 
 
 def get_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
-    """Return what can set fields of a VM whose references are resolved but not expanded."""
+    """Return the sources that can set fields of a VM; its matchers must be inferred but not yet expanded."""
     return run_search(search_sources_of_fields(vm), lookup)
 
 
 def search_sources_of_fields(vm: VirtualMachine) -> Search[FieldSources]:
-    """Find what can set fields of a VM, in a search."""
+    """Find the sources that can set fields of a VM, as a search."""
     sources: dict[Source, FieldSource] = {
         "VM": FieldSource("VM", vm.metadata.name),
         "default": FieldSource("default"),

@@ -1,4 +1,4 @@
-"""References to objects, and the lookup function that follows them."""
+"""References to objects, the type of lookup functions, and the error for missing objects."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -44,7 +44,7 @@ class NotFoundError(StatusError):
         self.field = field
 
     def suggest(self, names: list[str]) -> "NotFoundError":
-        """Return the same error with the closest of the given names."""
+        """Return the same error with suggestions: the given names that are most similar."""
         return NotFoundError(self.reference, self.field, _find_similar(self.reference.name, tuple(names)))
 
 
