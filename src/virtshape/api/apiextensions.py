@@ -22,7 +22,7 @@ class CustomResourceDefinitionNames(Model):
     categories: list[str] | None = None
     """Categories that the kind belongs to, such as `all`."""
     list_kind: str | None = None
-    """Kind of its lists; the kind followed by `List` if absent."""
+    """Kind of lists of these objects; the kind followed by `List` if absent."""
     short_names: list[str] | None = None
     """Short names for `kubectl`."""
     singular: str | None = None
@@ -35,7 +35,7 @@ class CustomResourceColumnDefinition(Model):
     name: str
     """Heading of the column."""
     type: str
-    """The type of its values."""
+    """The type of the values."""
     json_path: str
     """JSON path of the value."""
     description: str | None = None
@@ -43,7 +43,7 @@ class CustomResourceColumnDefinition(Model):
     format: str | None = None
     """Format of the values, such as `date-time`."""
     priority: Int32 | None = None
-    """Priority; 0 for every table, higher for wide tables only."""
+    """Columns with priority 0 are always shown, others only in wide tables."""
 
 
 class SelectableField(Model):
@@ -54,7 +54,7 @@ class SelectableField(Model):
 
 
 class CustomResourceSubresourceStatus(Model):
-    """The status subresource; has no settings."""
+    """The status subresource, which has no settings."""
 
 
 class CustomResourceSubresourceScale(Model):
@@ -92,7 +92,7 @@ class ValidationRule(Model):
     rule: str
     """CEL expression that must be true."""
     field_path: str | None = None
-    """Path of the field to report."""
+    """Path of the field that the error names."""
     message: str | None = None
     """Error message if the rule is violated."""
     message_expression: str | None = None
@@ -100,7 +100,7 @@ class ValidationRule(Model):
     optional_old_self: bool | None = None
     """Whether a transition rule also applies if the old value is absent."""
     reason: str | None = None
-    """Reason of the error to report."""
+    """Reason of the reported error."""
 
 
 class JSONSchemaProps(Model):
@@ -209,7 +209,7 @@ class CustomResourceDefinitionVersion(Model):
     name: str
     """The version's name."""
     served: bool
-    """Whether it is served."""
+    """Whether this version is served."""
     storage: bool
     """Whether objects are stored in this version; true for exactly one version."""
     additional_printer_columns: list[CustomResourceColumnDefinition] | None = None

@@ -17,18 +17,18 @@ class ControllerRevision(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     data: Any = None
-    """The state, as any JSON value; a revision stored without one is empty."""
+    """The captured state, as a JSON value."""
     revision: int | None = None
     """Revision number; a higher number is newer."""
 
 
 class RollingUpdateDeployment(Model):
-    """Settings of rolling updates."""
+    """Settings for rolling updates."""
 
     max_surge: IntOrString | None = None
     """Maximum number of additional pods, as a number or a percentage."""
     max_unavailable: IntOrString | None = None
-    """Maximum number of missing pods, as a number or a percentage."""
+    """Maximum number of unavailable pods, as a number or a percentage."""
 
 
 class DeploymentStrategy(Model):
@@ -37,7 +37,7 @@ class DeploymentStrategy(Model):
     type: str | None = None
     """`Recreate` replaces all pods at once, `RollingUpdate` (default) a few at a time."""
     rolling_update: RollingUpdateDeployment | None = None
-    """Settings of `RollingUpdate`."""
+    """Settings for `RollingUpdate`."""
 
 
 class DeploymentSpec(Model):
@@ -84,7 +84,7 @@ class DeploymentStatus(Model):
     available_replicas: Int32 | None = None
     """Number of available pods."""
     collision_count: Int32 | None = None
-    """Number of hash collisions of generated names."""
+    """Number of hash collisions in generated names."""
     conditions: list[DeploymentCondition] | None = None
     """Current conditions."""
     observed_generation: int | None = None

@@ -39,7 +39,7 @@ class ResourceAttributes(Model):
     """An action on a resource."""
 
     name: str | None = None
-    """The object; all if empty."""
+    """Name of the object; all objects if empty."""
     field_selector: FieldSelectorAttributes | None = None
     """The field selector of the request."""
     group: str | None = None
@@ -47,7 +47,7 @@ class ResourceAttributes(Model):
     label_selector: LabelSelectorAttributes | None = None
     """The label selector of the request."""
     namespace: str | None = None
-    """The namespace; all, or none, if empty."""
+    """The namespace; if empty, all namespaces, or none for a cluster-wide resource."""
     resource: str | None = None
     """The resource, `*` for all."""
     subresource: str | None = None
@@ -68,7 +68,7 @@ class NonResourceAttributes(Model):
 
 
 class SelfSubjectAccessReviewSpec(Model):
-    """The action to check; exactly one of these."""
+    """The action to check; exactly one field must be set."""
 
     non_resource_attributes: NonResourceAttributes | None = None
     """An action on a non-resource path."""
@@ -82,7 +82,7 @@ class SubjectAccessReviewStatus(Model):
     allowed: bool
     """Whether the action is allowed."""
     denied: bool | None = None
-    """Whether the action is denied regardless of other authorizers."""
+    """Whether the action is denied, whatever other authorizers decide."""
     evaluation_error: str | None = None
     """Error during the evaluation."""
     reason: str | None = None
@@ -131,7 +131,7 @@ class SubjectAccessReview(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
-    """The action to check."""
+    """The user and the action to check."""
     status: SubjectAccessReviewStatus | None = None
     """Result of the check."""
 
@@ -203,6 +203,6 @@ class SelfSubjectRulesReview(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SelfSubjectRulesReviewSpec
-    """The action to check."""
+    """The namespace to list the rules for."""
     status: SubjectRulesReviewStatus | None = None
-    """Result of the check."""
+    """Permissions of the current user in the namespace."""

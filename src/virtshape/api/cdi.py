@@ -23,7 +23,7 @@ class DataVolumeCheckpoint(Model):
     current: str
     """The snapshot that this step copies."""
     previous: str
-    """The snapshot of the step before; empty for the first step."""
+    """The snapshot of the previous step; empty for the first step."""
 
 
 class DataVolumeBlankImage(Model):
@@ -47,7 +47,7 @@ class DataVolumeSourceHTTP(Model):
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
     checksum: str | None = None
-    """Expected checksum of the file, as `sha256:` and hexadecimal digits; also `md5`, `sha1` and `sha512`."""
+    """Expected checksum of the file: `md5`, `sha1`, `sha256` or `sha512`, a colon and hexadecimal digits."""
     extra_headers: list[str] | None = None
     """Headers to send with each request."""
     secret_extra_headers: list[str] | None = None
@@ -66,7 +66,7 @@ class DataVolumeSourceImageIO(Model):
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
     insecure_skip_verify: bool | None = None
-    """Whether any certificate of the server is accepted."""
+    """Whether the server's certificate is accepted without verification."""
     secret_ref: str | None = None
     """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
 
@@ -148,7 +148,7 @@ class DataVolumeSourceVDDK(Model):
 
 
 class DataVolumeSource(Model):
-    """Where a volume's data comes from; exactly one of these."""
+    """Where a volume's data comes from; exactly one field must be set."""
 
     blank: DataVolumeBlankImage | None = None
     """No data: the disk is empty."""
@@ -210,13 +210,13 @@ class DataVolumeSpec(Model):
     checkpoints: list[DataVolumeCheckpoint] | None = None
     """The steps of a multi-stage import."""
     content_type: str | None = None
-    """What the data is: a disk image (`kubevirt`, also if absent) or an `archive` of files."""
+    """Type of the data: `kubevirt` (default), a disk image, or `archive`, an archive of files."""
     final_checkpoint: bool | None = None
     """Whether the last checkpoint completes the import."""
     preallocation: bool | None = None
     """Whether the full size of the disk is allocated at once."""
     priority_class_name: str | None = None
-    """The priority of the pods that fill the volume."""
+    """The priority class of the pods that populate the volume."""
     pvc: PersistentVolumeClaimSpec | None = None
     """The claim to create, unchanged; exclusive with `storage`."""
     source: DataVolumeSource | None = None
@@ -284,21 +284,21 @@ class DataSourceRefSourceDataSource(Model):
 
 
 class DataSourceSource(Model):
-    """Where the data of a data source is stored; exactly one of these."""
+    """Where the data of a data source is stored; exactly one field must be set."""
 
     data_source: DataSourceRefSourceDataSource | None = None
     """Another data source."""
     pvc: DataVolumeSourcePVC | None = None
-    """In a claim."""
+    """A claim."""
     snapshot: DataVolumeSourceSnapshot | None = None
-    """In a volume snapshot."""
+    """A volume snapshot."""
 
 
 class DataSourceSpec(Model):
     """Desired state of a data source."""
 
     source: DataSourceSource
-    """Where its data is stored."""
+    """Where the data is stored."""
 
 
 class DataSourceCondition(Model):
@@ -324,7 +324,7 @@ class DataSourceStatus(Model):
     conditions: list[DataSourceCondition] | None = None
     """Current conditions."""
     source: DataSourceSource | None = None
-    """Where its data is stored, after following other data sources."""
+    """Where the data is stored, after following other data sources."""
 
 
 class DataSource(KubernetesObject, kw_only=True):
@@ -372,7 +372,7 @@ class UploadTokenRequest(KubernetesObject, kw_only=True):
 
 
 class CDIConfigSpec(Model):
-    """Settings of uploads."""
+    """Settings for uploads."""
 
     upload_proxy_url_override: str | None = field(default=None, name="uploadProxyURLOverride")
     """Upload address for clients; overrides the detected address."""
@@ -397,6 +397,6 @@ class CDIConfig(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: CDIConfigSpec
-    """Settings of the administrator."""
+    """Settings by the administrator."""
     status: CDIConfigStatus | None = None
     """Effective settings."""

@@ -21,7 +21,7 @@ class _StatedKind(msgspec.Struct, rename="camel"):
 
 
 def decode(data: bytes | str, struct: type[T]) -> T:
-    """Decode JSON as this struct; raise DecodeError with all problems."""
+    """Decode JSON as this struct, or raise DecodeError with all problems."""
     try:
         return _decoder(struct).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -29,7 +29,7 @@ def decode(data: bytes | str, struct: type[T]) -> T:
 
 
 def decode_object(data: bytes | str) -> Model:
-    """Decode JSON as the kind that it names; raise DecodeError for an unknown kind, or as `decode` does."""
+    """Decode JSON as the kind that it names; raise DecodeError if the kind is unknown or the object is invalid."""
     try:
         stated = _stated_kind.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -49,7 +49,7 @@ def duplicate(value: T) -> T:
 
 
 def from_tree(tree: object, struct: type[T]) -> T:
-    """Convert plain dicts and lists to this struct; raise DecodeError with all problems."""
+    """Convert plain dicts and lists to this struct, or raise DecodeError with all problems."""
     try:
         return msgspec.convert(tree, struct, dec_hook=_read_scalar)
     except msgspec.ValidationError as error:
@@ -57,12 +57,12 @@ def from_tree(tree: object, struct: type[T]) -> T:
 
 
 def object_from_tree(tree: object) -> Model:
-    """Convert a tree to the kind that it names; raise DecodeError for an unknown kind, or as `decode` does."""
+    """Convert a tree to the kind that it names; raise DecodeError if the kind is unknown or the tree is invalid."""
     return from_tree(tree, get_struct(tree))
 
 
 def get_struct(tree: object) -> type[Model]:
-    """Return the struct of the tree's kind; raise DecodeError with similar kinds if it is unknown."""
+    """Return the struct of the tree's kind; raise DecodeError, which suggests a similar kind, if it is unknown."""
     if isinstance(tree, dict):
         api_version, name = tree.get("apiVersion"), tree.get("kind")
         kind = find_kind(api_version, name) if isinstance(api_version, str) and isinstance(name, str) else None
@@ -90,7 +90,7 @@ def _read_json(data: bytes | str) -> object:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        from virtshape.api.jsontext import explain_syntax  # as above
+        from virtshape.api.jsontext import explain_syntax  # valid input does not need it
 
         raise DecodeError([explain_syntax(data)]) from error
 

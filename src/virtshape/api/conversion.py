@@ -1,5 +1,5 @@
 """
-Convert objects between versions of a group, and read objects from revisions of older releases.
+Convert objects between versions of a group, and read objects that are stored in ControllerRevisions.
 
 All versions of a group have the same fields, so only `apiVersion` changes.
 """
@@ -23,9 +23,9 @@ VERSIONS = {
     "instancetype.kubevirt.io": ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2"),
     "kubevirt.io": ("v1alpha3", "v1"),
 }
-"""The versions of each group with more than one version, the stored one last."""
+"""The versions of each group that has more than one, from the oldest to the stored version."""
 
-# Older versions require sizes, but stored instance types may have none: only these structs accept all of them.
+# All versions are decoded as v1beta2: older versions require CPU and memory, which stored instance types may omit.
 _INSTANCETYPES: dict[str, type[Model]] = {
     "VirtualMachineClusterInstancetype": v1beta2.VirtualMachineClusterInstancetype,
     "VirtualMachineClusterPreference": v1beta2.VirtualMachineClusterPreference,
@@ -62,7 +62,7 @@ class Object(Protocol):
 
 
 def convert(obj: Object, version: str) -> Model:
-    """Return a copy of an object at another version of its group; instance types use structs with optional sizes."""
+    """Return a copy of an object at another version of its group; instance types become v1beta2 structs."""
     group = obj.api_version.partition("/")[0]
     if version not in VERSIONS.get(group, ()):
         raise ValueError(f"{obj.kind} has no version {version} in {group}")
@@ -74,7 +74,7 @@ def convert(obj: Object, version: str) -> Model:
 
 def convert_bytes(data: bytes, api_version: str) -> bytes:
     """Replace `apiVersion` in an object's JSON text and leave the rest unchanged."""
-    if data.startswith(_OPENING):  # as we store it
+    if data.startswith(_OPENING):  # the format of stored objects
         end = data.index(b'"', len(_OPENING))
         if b"\\" not in data[len(_OPENING) : end]:
             return b"".join((_OPENING, api_version.encode(), memoryview(data)[end:]))
@@ -84,7 +84,7 @@ def convert_bytes(data: bytes, api_version: str) -> bytes:
 
 
 def read_revision_payload(data: Any, kind: str) -> Model:
-    """Return the object of this kind in a ControllerRevision, at the stored version."""
+    """Return the object of this kind in a ControllerRevision, at the stored version, or raise PayloadError."""
     tree = _complete(data, kind)
     structs, found = _STRUCTS.get(tree["apiVersion"], {}), tree["kind"]
     if found not in structs or _without_scope(found) != _without_scope(kind):
@@ -97,7 +97,7 @@ def read_revision_payload(data: Any, kind: str) -> Model:
 
 
 def drop_zero_sizes(spec: v1beta2.VirtualMachineInstancetypeSpec) -> v1beta2.VirtualMachineInstancetypeSpec:
-    """Return the spec without sizes of 0: before v1beta2, Go clients write 0 for a size that is not given."""
+    """Return the spec without sizes of 0: before v1beta2, Go clients write 0 for a size that is not set."""
     cpu, memory = spec.cpu, spec.memory
     if cpu is not None and cpu.guest == 0:
         spec = replace(spec, cpu=replace(cpu, guest=None))
@@ -124,7 +124,7 @@ def _complete(data: Any, kind: str) -> JsonObject:
 
 
 def _guess_api_version(kind: str) -> str:
-    # Such payloads have no version: each group had only this one at that time.
+    # Payloads without a version were written when each group had only this version.
     return "instancetype.kubevirt.io/v1alpha1" if kind in _INSTANCETYPES else "flavor.kubevirt.io/v1alpha1"
 
 

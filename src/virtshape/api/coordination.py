@@ -14,13 +14,13 @@ class LeaseSpec(Model):
     lease_duration_seconds: Int32 | None = None
     """Seconds after the last renewal until the lease expires."""
     lease_transitions: Int32 | None = None
-    """Number of changes of the holder."""
+    """Number of times that the holder has changed."""
     preferred_holder: str | None = None
     """Preferred holder; the current holder should release the lease."""
     renew_time: Time | None = None
-    """When the holder last renewed it."""
+    """When the holder last renewed the lease."""
     strategy: str | None = None
-    """Strategy of a coordinated leader election."""
+    """Strategy for coordinated leader election."""
 
 
 class Lease(KubernetesObject, kw_only=True):

@@ -24,7 +24,7 @@ class Description(NamedTuple):
     summary: str
     """The class docstring, or an empty string."""
     fields: dict[str, str]
-    """The field descriptions by Python name; fields without one are left out."""
+    """The field descriptions by Python name; fields without a description are left out."""
 
 
 @cache
@@ -32,7 +32,7 @@ def describe(struct: type[Struct]) -> Description:
     """
     Return the descriptions of a struct; an inherited field has the description of its declaring class.
 
-    Settings without effect are marked.
+    Fields that have no effect are marked as such.
     """
     fields: dict[str, str] = {}
     for ancestor in reversed(struct.__mro__):

@@ -1,7 +1,7 @@
 """
-Find all problems of a tree that is not a valid struct, by comparing both recursively.
+Find all problems in a tree that does not match a struct, by comparing the two recursively.
 
-Only used for input that the decoder rejected, since it is slow.
+This is slow, and therefore only used for input that the decoder rejected.
 """
 
 import json
@@ -27,18 +27,18 @@ Path = tuple[Part, ...]
 
 
 def find_problems(tree: object, struct: type, refusal: str) -> list[FieldError]:
-    """Return all reasons why the tree is not a valid struct; the decoder's message if the walk finds none."""
+    """Return up to MAX_PROBLEMS reasons why the tree does not match the struct, or else the decoder's message."""
     problems = [problem for _, problem in islice(walk(tree, struct), MAX_PROBLEMS)]
     return problems or [_read_refusal(refusal)]
 
 
 def walk(tree: object, struct: type) -> Iterator[tuple[Path, FieldError]]:
-    """Yield every problem of the tree with its path, in document order."""
+    """Yield every problem in the tree, with its path."""
     return _walk(tree, _shape(struct), ())
 
 
 def find_kind_problems(tree: object) -> list[FieldError]:
-    """Return why the kind of the tree is unknown."""
+    """Return the problems of a tree whose `apiVersion` and `kind` do not name a known kind."""
     if not isinstance(tree, dict):
         return [build_problem("", f"expected an object, got {describe_value(tree)}", "wrong-type")]
     problems = []
@@ -63,7 +63,7 @@ def quote(text: str) -> str:
 
 
 def describe_value(value: object) -> str:
-    """Describe a value for an error message: `the string "4"`, `an object`."""
+    """Describe a value for an error message, such as `the string "4"` or `an object`."""
     match value:
         case None:
             return "null"
@@ -205,7 +205,7 @@ def _name_type(shape: inspect.Type) -> str:
 
 
 def _read_refusal(refusal: str) -> FieldError:
-    """Convert the decoder's message, whose paths look like `$.spec.x`."""
+    """Convert the decoder's message to a FieldError; its paths look like `$.spec.x`."""
     text, _, path = refusal.partition(" - at `$")
     message = text.replace("`", "")
     return build_problem(path.removesuffix("`").removeprefix("."), message[:1].lower() + message[1:], "invalid-value")

@@ -1,4 +1,4 @@
-"""The error of a field. Checks return it, lint reports it, and a Status lists it as a cause."""
+"""Errors in fields: checks return them, lint reports them, and a Status lists them as causes."""
 
 from typing import Final, NamedTuple
 
@@ -9,14 +9,14 @@ VALUE_REQUIRED: Final = "FieldValueRequired"
 
 
 class FieldError(NamedTuple):
-    """An error in a field, or in several if their paths are joined by commas; no field means the whole object."""
+    """An error in a field or, if `field` has several paths joined by commas, in all of them; empty for the object."""
 
     field: str
     message: str
     reason: str = VALUE_INVALID
-    """The reason of the cause in a Status."""
+    """The reason of this cause in a Status."""
     rule: str = ""
-    """The lint rule that reports it, if any."""
+    """The lint rule that reports the error, if any."""
 
     @property
     def fields(self) -> tuple[str, ...]:

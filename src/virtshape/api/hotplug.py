@@ -1,7 +1,7 @@
 """
 Hotplug limits of an instance: how many sockets and how much memory its running guest can have.
 
-They are fields of the instance or, if neither the VM, the instance type nor the administrator set any, annotations.
+Limits that the VM or its instance type sets are fields of the instance; default limits are annotations.
 """
 
 from typing import Final, NamedTuple
@@ -12,12 +12,12 @@ from virtshape.api.quantity import Quantity
 MAX_SOCKETS_ANNOTATION: Final = "virtshape.io/max-sockets"
 MAX_GUEST_ANNOTATION: Final = "virtshape.io/max-guest"
 MAX_VCPUS: Final = 255
-"""Most vCPUs of an amd64 guest without an IOMMU."""
+"""Maximum number of vCPUs in an amd64 guest without an IOMMU."""
 _MAX_DIGITS: Final = 10
 
 
 class HotplugLimits(NamedTuple):
-    """Maximum size of a guest; None if it cannot grow."""
+    """Maximum sockets and memory of a guest; None for a resource that cannot grow."""
 
     sockets: int | None = None
     memory: Quantity | None = None

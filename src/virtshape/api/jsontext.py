@@ -1,7 +1,7 @@
 """
 Details of a JSON text for error messages: syntax errors, duplicate keys and positions of keys.
 
-Valid input does not need this, except for the check for duplicate keys.
+Only the check for duplicate keys is also used for valid input.
 """
 
 import json
@@ -21,7 +21,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def explain_syntax(data: bytes | str) -> FieldError:
-    """Return where and why the text is not valid JSON."""
+    """Return an error that states where and why the text is not valid JSON."""
     try:
         json.loads(data, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -37,7 +37,7 @@ def explain_syntax(data: bytes | str) -> FieldError:
 
 
 def find_duplicate_keys(data: bytes | str) -> list[str]:
-    """Return the paths of all duplicate keys; the text must be JSON."""
+    """Return the paths of all duplicate keys; the text must be valid JSON."""
     duplicates: dict[str, None] = {}
     open_values: list[tuple[Any, tuple[Part, ...]]] = [(json.loads(data, object_pairs_hook=_Pairs), ())]
     while open_values:
@@ -56,7 +56,7 @@ def find_duplicate_keys(data: bytes | str) -> list[str]:
 
 
 def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], int]]:
-    """Yield the path and offset of every key and list item of a JSON text."""
+    """Yield the path and offset of every key and list item in a JSON text."""
     path: list[Part] = []
     awaits_key = False
     for token in _TOKEN.finditer(text):

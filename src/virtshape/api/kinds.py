@@ -1,7 +1,7 @@
 """
 Table of all kinds: group, version, names and struct.
 
-The structs are imported when the first object of a kind is decoded.
+The module of a struct is imported when the struct is first used.
 """
 
 from functools import cache, partial
@@ -22,7 +22,7 @@ _DEFINED_GROUPS = frozenset(
 
 
 class Kind(NamedTuple):
-    """A kind at one version, with all its names; `struct_path` is `module:class` within `api`."""
+    """A kind at one version, with all its names; `struct_path` is `module:class`, relative to `virtshape.api`."""
 
     group: str
     version: str
@@ -51,12 +51,12 @@ def is_custom_resource(kind: Kind) -> bool:
 
 
 def find_kind(api_version: str, kind: str) -> Kind | None:
-    """Return the kind of this apiVersion and name, or None."""
+    """Return the kind with this apiVersion and name, or None."""
     return _BY_KIND.get((api_version, kind))
 
 
 def find_resource(group: str, version: str, plural: str) -> Kind | None:
-    """Return the kind of this resource name, or None."""
+    """Return the kind with this group, version and plural name, or None."""
     return _BY_RESOURCE.get((group, version, plural))
 
 
@@ -197,7 +197,7 @@ KINDS: tuple[Kind, ...] = (
     *_core_kinds(),
     *_access_kinds(),
 )
-"""All kinds. Of a group with several versions, the preferred one comes first."""
+"""All kinds; if a group has several versions, those of the preferred version come first."""
 
 _BY_KIND = {(kind.api_version, kind.kind): kind for kind in KINDS}
 _BY_RESOURCE = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}

@@ -1,8 +1,8 @@
 """
 Contract between the controller that creates launcher pods and the launcher in the pod.
 
-Paths in the container, its environment variable, the commands that clients exec, the termination message, and the label
-that Services select.
+It consists of paths in the container, its environment variable, the command that clients exec, the termination message,
+and the label that Services select.
 """
 
 import hashlib
@@ -15,27 +15,27 @@ MAX_BYTES: Final = 4096
 """The maximum size of a termination message in Kubernetes."""
 
 ROOT: Final = "/run/virtshape"
-"""The directory that the container writes to."""
+"""The directory in which the container writes files."""
 RUNNING: Final = f"{ROOT}/running"
 """A file that exists while the guest runs and is ready."""
 MOUNTS: Final = f"{ROOT}/mounts"
-"""Mount point of volumes that are directories, by name."""
+"""The directory of the mount points of volumes that are directories."""
 DEVICES: Final = "/dev/virtshape-"
 """Path prefix of volumes that are block devices."""
 STATE: Final = f"{ROOT}/state"
-"""Persistent state of a VM, if it has any."""
+"""The directory with the persistent state of a VM, if it has any."""
 INSTANCE_VARIABLE: Final = "VIRTSHAPE_INSTANCE"
-"""The instance, as JSON."""
+"""The environment variable that holds the instance, as JSON."""
 TERMINATION_LOG: Final = "/dev/termination-log"
 """The container's termination message path."""
 EXEC_COMMAND: Final = ("python3", "-m", "virtshape.launcher.pod.exec")
 """The command that clients exec in the pod, followed by an action."""
 EXEC_ACTIONS: Final = ("ask", "console", "vnc", "port", "log")
-"""The actions of that command."""
+"""The actions of `EXEC_COMMAND`."""
 KERNEL: Final = "kernelBoot"
-"""The mount of the kernel boot container image, which is not a volume."""
+"""The name under which the kernel boot container image is mounted; it is not a volume."""
 CREDENTIALS_SUFFIX: Final = "-access-cred"
-"""Suffix of the mount of a secret with access credentials."""
+"""Suffix of the mount name of a secret with access credentials."""
 _MAX_LABEL_LENGTH: Final = 63
 
 
@@ -50,7 +50,7 @@ def find_device(name: str) -> str:
 
 
 def format_vmi_id(name: str) -> str:
-    """Return the value of the label `vmi.kubevirt.io/id`: the instance's name, shortened as KubeVirt does."""
+    """Return the value of the label `vmi.kubevirt.io/id`: the instance's name, shortened as in KubeVirt."""
     if len(name) <= _MAX_LABEL_LENGTH:
         return name
     mark = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:8]

@@ -18,7 +18,7 @@ class Condition(Model):
     type: str
     """Type of the condition in CamelCase, such as Ready; one condition per type."""
     last_transition_time: Time
-    """When status last changed."""
+    """When the status last changed."""
     message: str
     """Human-readable details; may be empty."""
     reason: str
@@ -32,7 +32,7 @@ class Condition(Model):
 
 
 class LabelSelectorRequirement(Model):
-    """A test of one label."""
+    """A requirement on one label."""
 
     key: str
     """Key of the label."""
@@ -42,7 +42,7 @@ class LabelSelectorRequirement(Model):
     """Values; at least one for In and NotIn, none for the others."""
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Return True if the labels pass the test."""
+        """Return True if the labels meet the requirement."""
         value = labels.get(self.key)
         match self.operator:
             case "In":
@@ -63,7 +63,7 @@ class LabelSelector(Model):
     match_labels: dict[str, str] | None = None
     """Labels that an object must have with exactly these values."""
     match_expressions: list[LabelSelectorRequirement] | None = None
-    """Tests that an object's labels must all pass."""
+    """Requirements that an object's labels must all meet."""
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return True if all parts match the labels."""
@@ -134,7 +134,7 @@ class ObjectMeta(Model):
     resource_version: str | None = None
     """Set by the server with every write; an update with an outdated value is rejected."""
     generation: int | None = None
-    """Set by the server: number of changes of the spec."""
+    """Set by the server: increases with each change of the spec."""
     creation_timestamp: Time | None = None
     """Set by the server: when the object was created."""
     deletion_timestamp: Time | None = None
@@ -150,7 +150,7 @@ class ObjectMeta(Model):
     finalizers: list[str] | None = None
     """Finalizers: each must be removed before the object is deleted."""
     managed_fields: list[ManagedFieldsEntry] | None = None
-    """Set by the server: owners of fields; kubectl shows it with --show-managed-fields."""
+    """Set by the server: the managers of fields; kubectl shows them with --show-managed-fields."""
     self_link: str | None = None
     """Path of the object; no longer set."""
 

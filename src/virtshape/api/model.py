@@ -2,7 +2,7 @@
 Base class and scalar types of the API structs, and the type of a decoded JSON object.
 
 An optional field is `T | None = None`: absent and `null` are the same, and neither is encoded.
-The docstring under a field is its description; `schema` reads it from the source.
+The docstring under a field is its description; the module `description` reads it from the source.
 """
 
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class Settings(Model, forbid_unknown_fields=False):
-    """Settings of an administrator. Unknown fields are kept in the store and have no effect."""
+    """Settings by an administrator. Unknown fields are kept in the store and have no effect."""
 
 
 JsonObject = dict[str, Any]

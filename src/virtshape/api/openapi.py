@@ -51,14 +51,14 @@ class ServedKind(Protocol):
 
 
 def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, JsonObject]:
-    """Return the schemas of an OpenAPI v3 document: kinds, their lists, other structs and all references."""
+    """Return the schemas of an OpenAPI v3 document: kinds, their lists, other structs and all referenced structs."""
     components: dict[str, JsonObject] = {}
     named: dict[str, type[Struct]] = {}
 
     def refer(struct: inspect.StructType) -> JsonObject:
         name = struct_name(struct.cls)
         if name not in named:
-            named[name] = struct.cls  # before its schema, as a struct may contain itself
+            named[name] = struct.cls  # before its schema is written, as a struct may contain itself
             components[name] = write_struct(struct, refer)
         if named[name] is not struct.cls:
             raise ValueError(f"{named[name]} and {struct.cls} would both be called {name}")
@@ -74,7 +74,7 @@ def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]]
 
 
 def write_definitions(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, JsonObject]:
-    """Return the schemas of an OpenAPI v2 document, which has no alternatives."""
+    """Return the schemas of an OpenAPI v2 document, which does not support `anyOf`."""
     return {name: _as_v2(schema) for name, schema in write_components(kinds, others).items()}
 
 

@@ -14,7 +14,7 @@ class Object(Protocol):
 
 
 def make_owner_reference(owner: Object) -> OwnerReference:
-    """Return a controller reference to the owner that blocks its foreground deletion."""
+    """Return a controller reference that blocks the owner's foreground deletion."""
     metadata = owner.metadata
     return OwnerReference(
         name=metadata.name or "",
@@ -27,16 +27,16 @@ def make_owner_reference(owner: Object) -> OwnerReference:
 
 
 def find_controller(metadata: ObjectMeta) -> OwnerReference | None:
-    """Return the controlling owner reference, or None."""
+    """Return the reference to the owner that manages the object, or None."""
     return next((owner for owner in metadata.owner_references or () if owner.controller), None)
 
 
 def is_controlled_by(metadata: ObjectMeta, owner: Object) -> bool:
     """
-    Return True if exactly this owner manages the object.
+    Return True if this owner manages the object.
 
     Users can write owner references: kind, name and UID must match an existing owner, and a namespaced owner manages
-    only objects of its namespace.
+    only objects in its namespace.
     """
     found, own = find_controller(metadata), owner.metadata
     if found is None or not own.uid:

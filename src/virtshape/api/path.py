@@ -22,7 +22,7 @@ def format_path(parts: Iterable[Part]) -> str:
 
 
 def parse_path(path: str) -> tuple[str, ...]:
-    """Split a path into the keys and indexes that it goes through, all as text."""
+    """Split a path into keys and indexes, all as strings."""
     steps, at, is_closed = [], 0, True
     while at < len(path):
         if is_closed and path[at] == "[":
@@ -31,7 +31,7 @@ def parse_path(path: str) -> tuple[str, ...]:
                 steps.append(path[at + 1 : closing.start()])
                 at = closing.end()
                 continue
-            is_closed = False  # nor is a later bracket: searching again would take quadratic time
+            is_closed = False  # no later bracket is closed either: searching again would take quadratic time
         key = _KEY.match(path, at)
         if key is not None:
             steps.append(key[1])

@@ -26,12 +26,12 @@ _SHOWN = 10
 
 
 def build_problem(field: str, message: str, rule: DecodeRule) -> FieldError:
-    """Return the error of a field that cannot be decoded; no field means the whole text."""
+    """Return the error for a field that cannot be decoded; an empty field means the whole text."""
     return FieldError(field, message, _REASONS[rule], rule)
 
 
 class DecodeError(StatusError):
-    """Text or a tree that is not a valid object; every problem is a cause."""
+    """The text or tree is not a valid object; every problem is a cause."""
 
     def __init__(self, problems: Iterable[FieldError]) -> None:
         causes = tuple(problems)

@@ -2,7 +2,7 @@
 Kubernetes quantities: `4Gi`, `250m`, `1e3`.
 
 A `Quantity` is its canonical text, so `==` and sorting compare text: `2048` and `2Ki` differ.
-`amount` and `same_as` compare numbers. No computation uses binary floats. Parsed amounts of short texts are cached.
+To compare numbers, use `amount` or `same_as`. No computation uses binary floats. Amounts of short texts are cached.
 """
 
 import re
@@ -91,11 +91,11 @@ class Quantity(str):
         return self == "0"
 
     def same_as(self, other: "Quantity") -> bool:
-        """Return True if both are the same amount."""
+        """Return True if both quantities have the same amount."""
         return self == other or self.amount == other.amount
 
     def plus(self, other: "Quantity") -> "Quantity":
-        """Return the exact sum in this format, or in the other's if this is zero; ArithmeticError if too long."""
+        """Return the exact sum, in the other's format if this is zero; raise ArithmeticError if it is too long."""
         return self._of_amount(_EXACT.add(self.amount, other.amount), other.format if self.is_zero() else self.format)
 
     def minus(self, other: "Quantity") -> "Quantity":
@@ -105,7 +105,7 @@ class Quantity(str):
 
     @classmethod
     def of(cls, amount: int, format: Format) -> "Quantity":  # noqa: A002 - the API's word
-        """Return the quantity of an integer in a format."""
+        """Return an integer as a quantity in this format."""
         return cls._of_amount(Decimal(amount), format)
 
     @classmethod

@@ -7,12 +7,12 @@ from virtshape.api.model import Model
 
 
 class PolicyRule(Model):
-    """A rule: permitted actions."""
+    """A rule that permits actions."""
 
     verbs: list[str]
     """The actions, `*` for all."""
     api_groups: list[str] | None = None
-    """The API groups; `*` means all and the empty text the core group."""
+    """The API groups; `*` means all groups, and an empty string the core group."""
     non_resource_urls: list[str] | None = field(default=None, name="nonResourceURLs")
     """Non-resource paths, such as `/healthz`."""
     resource_names: list[str] | None = None
@@ -35,10 +35,10 @@ class Role(KubernetesObject, kw_only=True):
 
 
 class AggregationRule(Model):
-    """Selects the roles that are aggregated into another."""
+    """Selects the roles whose rules are aggregated into another role."""
 
     cluster_role_selectors: list[LabelSelector] | None = None
-    """The labels of those roles; one selector must match."""
+    """Selectors for the labels of those roles; at least one must match."""
 
 
 class ClusterRole(KubernetesObject, kw_only=True):

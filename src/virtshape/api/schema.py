@@ -1,8 +1,8 @@
 """
 OpenAPI v3 schemas of the structs for CustomResourceDefinitions: structural, without references.
 
-Types, required fields, limits and descriptions come from the structs. Tables in this module add what Kubernetes needs
-beyond that, such as list types.
+Types, required fields, limits and descriptions come from the structs. Tables in this module add properties
+that the structs do not have, such as list types.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ _MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("VirtualMachineInstanceSpec", "utilityVolumes"): ("name",),
 }
 
-# Server-side apply treats these as atomic: a part of a selector has another meaning.
+# Server-side apply treats these as atomic: a selector merged from two would have another meaning.
 _ATOMIC_STRUCTS = frozenset(
     {
         "LabelSelector",
@@ -51,7 +51,7 @@ _ATOMIC_STRUCTS = frozenset(
 )
 
 DEFAULTS: dict[str, JsonObject] = {"VirtualMachineStatus": {"printableStatus": "Stopped"}}
-"""Default values of fields, by struct; the API server sets them where the object exists."""
+"""Default values of fields, by struct; the API server sets them if the struct is present."""
 
 _RULES: dict[str, JsonObject] = {
     "CPUInstancetype": {
@@ -76,7 +76,7 @@ def write_kind(kind: type[Struct], write_nested: WriteStruct) -> JsonObject:
     return schema | ({"required": required} if required else {})
 
 
-@lru_cache(maxsize=1)  # callers often ask for the same struct repeatedly
+@lru_cache(maxsize=1)  # callers often ask for the same struct several times in a row
 def inspect_struct(struct: type[Struct]) -> inspect.StructType:
     """Return the fields of a struct and their types."""
     info = inspect.type_info(struct)

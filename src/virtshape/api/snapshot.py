@@ -6,7 +6,7 @@ from virtshape.api.quantity import Quantity
 
 
 class VolumeSnapshotSource(Model):
-    """Source of a snapshot; exactly one of these."""
+    """Source of a snapshot; exactly one field must be set."""
 
     persistent_volume_claim_name: str | None = None
     """The claim to take the snapshot of."""
@@ -29,24 +29,24 @@ class VolumeSnapshotError(Model):
     message: str | None = None
     """Human-readable details."""
     time: Time | None = None
-    """When it happened."""
+    """When the error occurred."""
 
 
 class VolumeSnapshotStatus(Model):
     """Observed state of the snapshot."""
 
     bound_volume_snapshot_content_name: str | None = None
-    """The content that it is bound to."""
+    """The content that the snapshot is bound to."""
     creation_time: Time | None = None
-    """Time of the snapshot."""
+    """When the snapshot was taken."""
     error: VolumeSnapshotError | None = None
     """The last error."""
     ready_to_use: bool | None = None
-    """Whether a volume can be restored from it."""
+    """Whether a volume can be restored from the snapshot."""
     restore_size: Quantity | None = None
-    """Minimum size of a volume restored from it."""
+    """Minimum size of a volume that is restored from the snapshot."""
     volume_group_snapshot_name: str | None = None
-    """The group snapshot that it is part of."""
+    """The group snapshot that the snapshot is part of."""
 
 
 class VolumeSnapshot(KubernetesObject, kw_only=True):

@@ -82,7 +82,7 @@ class StatusError(Exception):
         return self
 
     def retry_after(self, seconds: int) -> "StatusError":
-        """Set when the client should retry, and return the error."""
+        """Set after how many seconds the client should retry, and return the error."""
         self.details.retry_after_seconds = seconds
         return self
 
@@ -95,7 +95,7 @@ class StatusError(Exception):
         details = replace(self.details, causes=causes or None)
         is_bare = (
             details == StatusDetails() and self.reason != "Invalid"
-        )  # a Status always has details, even empty ones
+        )  # a Status with reason Invalid always has details
         return Status(
             api_version="v1",
             kind="Status",

@@ -14,7 +14,7 @@ class TopologySelectorLabelRequirement(Model):
 
 
 class TopologySelectorTerm(Model):
-    """A topology term: labels of nodes."""
+    """A topology term: requirements on the labels of nodes."""
 
     match_label_expressions: list[TopologySelectorLabelRequirement] | None = None
     """The labels; all must match."""
@@ -32,11 +32,11 @@ class StorageClass(KubernetesObject, kw_only=True):
     provisioner: str
     """Name of the provisioner."""
     allow_volume_expansion: bool | None = None
-    """Whether its volumes can be expanded."""
+    """Whether volumes of this class can be expanded."""
     allowed_topologies: list[TopologySelectorTerm] | None = None
     """Topologies in which volumes may be created."""
     mount_options: list[str] | None = None
-    """The options that its volumes are mounted with."""
+    """Mount options of volumes of this class."""
     parameters: dict[str, str] | None = None
     """Parameters of the provisioner."""
     reclaim_policy: str | None = None

@@ -1,8 +1,8 @@
 """
 Timestamps and durations.
 
-Timestamps are seconds since 1970 in memory, RFC 3339 in UTC with a resolution of one second in objects. Durations have
-Go's format, as in Kubernetes: `45s`, `1m30s`, `250ms`. Controllers get their clock as an argument.
+In memory, timestamps are seconds since 1970. In objects, they are RFC 3339 text in UTC, in whole seconds. Durations
+have Go's format, as in Kubernetes: `45s`, `1m30s`, `250ms`. Controllers get their clock as an argument.
 """
 
 import re
@@ -20,23 +20,23 @@ _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m":
 
 
 def now() -> str:
-    """Return the current time."""
+    """Return the current time as in Kubernetes objects."""
     return format_timestamp(int(time.time()))
 
 
 @lru_cache(maxsize=8)
 def format_timestamp(seconds: int) -> str:
-    """Format seconds since 1970."""
+    """Format whole seconds since 1970 as in Kubernetes objects."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def format_time(seconds: float) -> str:
-    """Format a time as in Kubernetes objects, with a precision of one second."""
+    """Format seconds since 1970 as in Kubernetes objects, without fractions."""
     return format_timestamp(int(seconds))
 
 
 def parse_time(text: str) -> float:
-    """Parse an RFC 3339 time."""
+    """Parse an RFC 3339 time; return seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()
 
 

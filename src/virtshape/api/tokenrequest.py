@@ -1,4 +1,4 @@
-"""Structs of TokenRequest of authentication.k8s.io/v1, the subresource `token` of service accounts; never stored."""
+"""Structs of authentication.k8s.io/v1: token requests, which create tokens of service accounts and are never stored."""
 
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, Time

@@ -1,7 +1,7 @@
 """
-Decode objects with unknown fields, and restore these fields when the object is encoded again.
+Decode objects that have unknown fields, and restore these fields when the objects are encoded again.
 
-Files may come from a newer release or have custom fields: callers warn about them and keep them.
+Objects in files may have fields of a newer release, or custom fields: callers warn about such fields and keep them.
 All other problems raise DecodeError.
 """
 

@@ -1,7 +1,7 @@
 """
 Well-known labels, annotations, finalizers, media types and defaults, each defined once.
 
-Those of Kubernetes, CDI and KubeVirt, and our own.
+They are those of Kubernetes, CDI, KubeVirt and virtshape.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 METRICS_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""The text format of Prometheus."""
+"""Media type of the Prometheus text format."""
 
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"
@@ -39,7 +39,7 @@ OBSERVED_VERSIONS: Final = {
 DESCRIPTION_ANNOTATION: Final = "virtshape.io/description"
 KVM_DEVICE: Final = "devices.kubevirt.io/kvm"
 EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
-"""If set, an isolated emulator thread gets two CPUs if that makes the total number even."""
+"""If set, an isolated emulator thread gets a second CPU if that makes the total number of CPUs even."""
 OBJECT_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
 OBJECT_KIND_LABEL: Final = "instancetype.kubevirt.io/object-kind"
 DISPLAY_NAME_ANNOTATION: Final = "instancetype.kubevirt.io/displayName"
@@ -50,7 +50,7 @@ DEFAULT_CLASS: Final = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
-"""On a storage class: it is the default; the current key and the old one."""
+"""On a storage class: marks the default class. The current key comes first, then the old one."""
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
@@ -73,7 +73,7 @@ POD_RESTARTS: Final = "cdi.kubevirt.io/storage.pod.restarts"
 RUNNING_MESSAGE: Final = "cdi.kubevirt.io/storage.condition.running.message"
 """On a claim: why the last upload was rejected."""
 UPLOAD_TARGET: Final = "cdi.kubevirt.io/storage.upload.target"
-"""On a claim: it is populated by an upload."""
+"""On a claim: marks a claim that an upload populates."""
 POPULATED_FOR: Final = "cdi.kubevirt.io/storage.populatedFor"
 PRE_POPULATED: Final = "cdi.kubevirt.io/storage.prePopulated"
 ALLOW_ADOPTION: Final = "cdi.kubevirt.io/allowClaimAdoption"

@@ -1,1 +1,1 @@
-"""The flavor.kubevirt.io group."""
+"""The group flavor.kubevirt.io: flavors and their preferences."""

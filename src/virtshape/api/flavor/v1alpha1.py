@@ -1,7 +1,7 @@
 """
 Structs of flavor.kubevirt.io/v1alpha1: flavors and their preferences.
 
-This group is separate: its objects are not converted to or from instance types.
+The API server does not convert flavors to instance types or back.
 """
 
 from msgspec import field
@@ -21,7 +21,7 @@ class CPUFlavor(Model):
     guest: UInt32
     """Number of vCPUs; a preference decides their topology."""
     model: str | None = None
-    """The CPU model that the guest sees, `host-model` and `host-passthrough` included; `host-model` if absent."""
+    """The CPU model that the guest sees: `host-model` (default), `host-passthrough` or the name of a model."""
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
     """Pins each vCPU to a dedicated host CPU."""
     numa: NUMA | None = None
@@ -88,9 +88,9 @@ class ClockPreferences(Model):
     """Preferred clock settings."""
 
     preferred_clock_offset: ClockOffset | None = None
-    """Time zone or UTC offset, for a VM that sets neither."""
+    """Preferred time zone or UTC offset, for a VM that sets neither."""
     preferred_timer: Timer | None = None
-    """The timers, for a VM that sets none."""
+    """Preferred timers, for a VM that sets none."""
 
 
 class CPUPreferences(Model):
@@ -172,11 +172,11 @@ class FirmwarePreferences(Model):
     preferred_use_bios: bool | None = None
     """Whether a VM that names no boot loader boots with a BIOS."""
     preferred_use_bios_serial: bool | None = None
-    """Whether that BIOS writes to the serial console; needs `preferredUseBios`."""
+    """Whether the preferred BIOS writes to the serial console; needs `preferredUseBios`."""
     preferred_use_efi: bool | None = None
     """Whether a VM that names no boot loader boots with EFI."""
     preferred_use_secure_boot: bool | None = None
-    """Whether that EFI checks signatures; needs `preferredUseEfi` and `preferredSmm`."""
+    """Whether the preferred EFI checks signatures (secure boot); needs `preferredUseEfi` and `preferredSmm`."""
 
 
 class MachinePreferences(Model):
@@ -190,17 +190,17 @@ class VirtualMachinePreferenceSpec(Model):
     """Default values for the guest; they never override the VM."""
 
     clock: ClockPreferences | None = None
-    """Its clock."""
+    """Preferred clock settings."""
     cpu: CPUPreferences | None = None
-    """The layout of its vCPUs."""
+    """Preferred layout of the vCPUs."""
     devices: DevicePreferences | None = None
-    """Its devices."""
+    """Preferred device settings."""
     features: FeaturePreferences | None = None
-    """Its hypervisor features."""
+    """Preferred hypervisor features."""
     firmware: FirmwarePreferences | None = None
-    """Its firmware."""
+    """Preferred firmware."""
     machine: MachinePreferences | None = None
-    """Its machine."""
+    """Preferred machine type."""
 
 
 class VirtualMachinePreference(KubernetesObject, kw_only=True):

@@ -39,7 +39,7 @@ class SpreadOptions(Model):
     across: str | None = None
     """Levels to spread across: SocketsCores (default), SocketsCoresThreads or CoresThreads."""
     ratio: UInt32 | None = None
-    """Cores per socket, 2 by default; with CoresThreads threads per core, where only 2 is allowed."""
+    """Cores per socket, 2 by default. With CoresThreads, the number of threads per core, which must be 2."""
 
 
 class CPUPreferences(Model):
@@ -65,7 +65,7 @@ class DevicePreferences(Model):
     preferred_disk_cache: str | None = None
     """Host cache mode of ordinary disks: none, writethrough or writeback."""
     preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
-    """How QEMU does the I/O of ordinary disks: native, threads or default."""
+    """I/O mode of ordinary disks: native, threads or default."""
     preferred_disk_block_size: BlockSize | None = None
     """Block sizes that ordinary disks report to the guest."""
     preferred_disk_dedicated_io_thread: bool | None = None
@@ -201,7 +201,7 @@ class VirtualMachinePreferenceSpec(Model):
     preferred_architecture: str | None = None
     """CPU architecture of a VM that names none: amd64, arm64 or s390x."""
     preferred_launch_security: LaunchSecurity | None = None
-    """Memory encryption to start with: one of sev, snp and tdx."""
+    """Memory encryption of the guest: one of sev, snp and tdx."""
     preferred_subdomain: str | None = None
     """DNS subdomain of a VM that names none; a headless Service of that name makes its host name resolvable."""
     preferred_termination_grace_period_seconds: int | None = None

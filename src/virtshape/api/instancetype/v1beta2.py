@@ -71,7 +71,7 @@ class MemoryInstancetype(Model, kw_only=True):
     hugepages: Hugepages | None = None
     """Back the guest's memory with huge pages of the node; excludes overcommitPercent."""
     overcommit_percent: Int32 | None = None
-    """Share of guest memory not requested from the node: 20 on 10Gi requests 8Gi. 0 (default) to 100."""
+    """Percentage of guest memory not requested from the node, 0 (default) to 100; with 20, a 10Gi guest requests 8Gi."""
 
 
 class VirtualMachineInstancetypeSpec(Model, kw_only=True):
@@ -96,7 +96,7 @@ class VirtualMachineInstancetypeSpec(Model, kw_only=True):
     scheduler_name: str | None = None
     """Scheduler of the VM; the cluster's default if absent."""
     annotations: dict[str, str] | None = None
-    """Annotations for the running instance; conflicts with a VM that gives a key another value."""
+    """Annotations for the running instance; a VM that sets a key to another value is rejected."""
 
 
 class VirtualMachineClusterInstancetype(KubernetesObject, kw_only=True):

@@ -1,7 +1,7 @@
 """
 Constraints on custom resources beyond field types: unique list items, enums, validation rules.
 
-Compiled once per kind from the structs, so that only constrained fields are visited.
+They are compiled once per kind from the structs, so that only constrained fields are visited.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ _CHOICES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "DomainSpec": {"rebootPolicy": ("Reboot", "Terminate")},
 }
 
-# Rules are skipped after these problems: they may only read valid values.
+# After these problems, rules are skipped, because rules expect valid values.
 _BLOCKING: Final = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
 )
@@ -75,7 +75,7 @@ _nodes: dict[type, _Node] = {}
 
 
 def check_constraints(tree: JsonObject, kind: Kind, found: list[FieldError]) -> list[FieldError]:
-    """Return all problems of a custom resource, after those already found."""
+    """Return the problems already found, followed by the constraints that a custom resource violates."""
     node = _nodes.get(kind.struct) or _get_node(inspect_struct(kind.struct))
     causes, broken = list(found), list[FieldError]()
     _check(tree, node, (), causes, broken)
@@ -85,7 +85,7 @@ def check_constraints(tree: JsonObject, kind: Kind, found: list[FieldError]) -> 
 
 
 def _check(value: JsonObject, node: _Node, at: Path, causes: list[FieldError], broken: list[FieldError]) -> None:
-    """Collect problems of enums and uniqueness, and separately the violated rules."""
+    """Add violations of enums and uniqueness to `causes`, and violated rules to `broken`."""
     for name, supported in node.choices.items():
         chosen = value.get(name)
         if isinstance(chosen, str) and chosen not in supported:
@@ -123,7 +123,7 @@ def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[
 def _get_node(struct: inspect.StructType) -> _Node:
     node = _nodes.get(struct.cls)
     if node is None:
-        _nodes[struct.cls] = _NOTHING  # for a recursive struct: inner levels are not checked
+        _nodes[struct.cls] = _NOTHING  # for a recursive struct, whose inner levels are not checked
         node = _nodes[struct.cls] = _NOTHING if struct.cls is ObjectMeta else _compile(struct)
     return node
 

@@ -1,7 +1,7 @@
 """
-Validation of object metadata on create and update, and fields that an update cannot change.
+Validation of object metadata on create and update, including fields that an update cannot change.
 
-Messages are those of Kubernetes. Arguments are not modified.
+Messages are those of Kubernetes. Only `drop_repeated_owners` modifies its argument.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _BLIND_UPDATES_REFUSED: Final = frozenset({"apiextensions.k8s.io", "coordination
 
 
 def validate_address(metadata: JsonObject, *, name: str = "", namespace: str = "") -> None:
-    """Raise StatusError if metadata contradicts the request path; empty parts of the path match anything."""
+    """Raise StatusError if metadata contradicts the request path; an empty name or namespace is not compared."""
     stated = metadata.get("name") or ""
     if name and not stated:
         message = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
@@ -57,7 +57,7 @@ def validate_address(metadata: JsonObject, *, name: str = "", namespace: str = "
 
 
 def check_created(metadata: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems of a new object's metadata; a generated name is already set."""
+    """Return problems in a new object's metadata; a generated name must already be set."""
     causes = list(_check_name(metadata, kind))
     causes += _check_content(metadata, {})
     causes += _check_finalizers(metadata, {}, kind)
@@ -65,14 +65,14 @@ def check_created(metadata: JsonObject, kind: Kind) -> list[FieldError]:
 
 
 def check_submitted(metadata: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems of a new object's metadata as the client wrote it, before a name is generated."""
+    """Return problems in a new object's metadata as the client wrote it, before a name is generated."""
     if metadata.get("generateName") and not metadata.get("name"):
         metadata = {**metadata, "name": generate_name(metadata["generateName"])}
     return check_created(metadata, kind)
 
 
 def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems of an updated object's metadata, after `restore_metadata`."""
+    """Return problems in an updated object's metadata, after `restore_metadata`."""
     content = list(_check_content(metadata, old))
     changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
     result = [*content, *_check_finalizers(metadata, old, kind)]
@@ -82,7 +82,7 @@ def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[Fie
 
 
 def restore_metadata(metadata: JsonObject, old: JsonObject) -> JsonObject:
-    """Return the metadata of an update with the fields restored that only the server sets."""
+    """Return the metadata of an update, with fields that only the server sets restored from the old object."""
     restored = {**metadata, "uid": metadata.get("uid") or old.get("uid")}
     for field in ("namespace", "creationTimestamp", "generation"):
         restored[field] = old.get(field)
@@ -100,7 +100,7 @@ def allows_blind_update(kind: Kind) -> bool:
 
 
 def find_finalizer_warnings(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[str]:
-    """Return warnings for new finalizers without a domain; built-in kinds reject those."""
+    """Return warnings for new finalizers without a domain in custom resources; built-in kinds reject them."""
     if not metadata.get("finalizers"):
         return []
     added = set(metadata["finalizers"]) - set(old.get("finalizers") or ())
@@ -152,7 +152,7 @@ def _check_name(metadata: JsonObject, kind: Kind) -> Iterator[FieldError]:
 
 
 def _check_content(metadata: JsonObject, old: JsonObject) -> Iterator[FieldError]:
-    """Return problems of changed fields; unchanged ones were checked before."""
+    """Yield problems in changed fields; unchanged fields were checked before."""
     labels = metadata.get("labels")
     if labels and labels != old.get("labels"):
         yield from _check_labels(labels)

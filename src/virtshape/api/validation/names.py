@@ -1,7 +1,7 @@
 """
-Name syntax of Kubernetes: objects, label keys and values, finalizers; and generated names.
+Syntax of names in Kubernetes (objects, labels and finalizers), and generated names.
 
-Checks return problems with Kubernetes' messages.
+Checks return Kubernetes' messages.
 """
 
 import re
@@ -18,7 +18,7 @@ MAX_LABEL_LENGTH: Final = 63
 MAX_SUBDOMAIN_LENGTH: Final = 253
 RANDOM_CHARACTERS: Final = 5
 
-# no vowels or similar digits, so that no words appear by chance
+# no vowels and no digits that look like vowels, so that no words appear by chance
 _RANDOM_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 _LABEL_1123: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -52,7 +52,7 @@ class _Syntax:
         self._message = f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
     def check(self, text: str) -> tuple[str, ...]:
-        """Return problems of the text."""
+        """Return messages for a text that does not match, or an empty tuple."""
         if len(text) <= self._limit and self._fits(text):
             return ()
         problems = (f"must be no more than {self._limit} characters",) if len(text) > self._limit else ()
@@ -76,7 +76,7 @@ check_label_value: Final[NameCheck] = _Syntax(
 
 
 def check_path_segment(name: str) -> tuple[str, ...]:
-    """Return problems of a name as a path segment."""
+    """Return the reasons why a name cannot be a path segment."""
     if name in (".", ".."):
         return (f"may not be '{name}'",)
     return tuple(f"may not contain '{character}'" for character in "/%" if character in name)
@@ -84,7 +84,7 @@ def check_path_segment(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def check_qualified_name(name: str) -> tuple[str, ...]:
-    """Return problems of a qualified name, such as a label key or finalizer."""
+    """Return the reasons why a name, such as a label key or finalizer, is not a qualified name."""
     prefix, slash, own = name.rpartition("/")
     if "/" in prefix:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -113,11 +113,11 @@ _CORE_CHECKS: Final[dict[str, NameCheck]] = {"Namespace": check_label_1123, "Ser
 
 
 def generate_name(prefix: str) -> str:
-    """Return a name with this prefix and random characters, truncated to the maximum length."""
+    """Return the prefix, truncated if the name would be too long, followed by random characters."""
     end = "".join(secrets.choice(_RANDOM_ALPHABET) for _ in range(RANDOM_CHARACTERS))
     return prefix[: MAX_LABEL_LENGTH - RANDOM_CHARACTERS] + end
 
 
 def mask_prefix(prefix: str) -> str:
-    """Return a prefix as it is validated: a trailing dash will not end the name."""
+    """Return a prefix that can be validated as a name: a trailing dash is replaced, as it will not end the name."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,7 +1,8 @@
 """
 Normalize an object to its kind's struct: drop unknown fields and nulls, and report everything that does not fit.
 
-Slower than the decoder; used only for objects that the decoder rejects. Arguments are not modified.
+This is slower than decoding, and only used for objects that contain null or cannot be decoded. Arguments are not
+modified.
 """
 
 from functools import cache, cached_property
@@ -17,9 +18,9 @@ from virtshape.api.path import format_path
 from virtshape.api.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
 
 Path = tuple[Any, ...]
-"""The path to a value: the parent's path, then the key or index; empty for the object itself."""
+"""The path to a value, as a pair of the parent's path and the key or index; empty for the object itself."""
 
-# Fields that KubeVirt's definitions declare nullable, so that null is kept; Kubernetes itself writes the last one.
+# Fields in which null is kept: KubeVirt's definitions declare the times nullable, and Kubernetes writes eventTime.
 _CONDITION_TIMES: Final = ("lastProbeTime", "lastTransitionTime")
 _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
     "KubeVirtCondition": _CONDITION_TIMES,
@@ -53,14 +54,14 @@ class NormalizedObject(NamedTuple):
 
 
 def normalize_object(tree: JsonObject, kind: Kind) -> NormalizedObject:
-    """Normalize a tree to its kind."""
+    """Return the tree normalized to its kind's struct, and all problems."""
     found = _Findings(custom=is_custom_resource(kind))
     normalized = _get_object(kind.struct).normalize(tree, (), found)
     return NormalizedObject(normalized, sorted(found.unknown), found.causes, found.misfits)
 
 
 class _Findings:
-    """Problems found while walking through a tree."""
+    """Problems that were found in a tree."""
 
     def __init__(self, *, custom: bool) -> None:
         self.custom = custom
@@ -106,7 +107,7 @@ def _is_metadata(at: Path) -> bool:
 
 
 class _Shape:
-    """The expected type of a value; this one accepts anything."""
+    """The expected type of a value; the base class accepts anything."""
 
     name = "any"
     accepted: frozenset[type] = frozenset(_NAMES)
@@ -235,11 +236,11 @@ class _Object(_Shape):
         return result
 
     def _keeps_nulls(self, at: Path, found: _Findings) -> bool:
-        """Return True for metadata inside custom resources, which definitions leave unchanged."""
+        """Return True for nested metadata in a custom resource, such as that of a template, in which nulls are kept."""
         return self._struct is ObjectMeta and at != _METADATA and found.custom
 
     def _may_be_absent(self, name: str, at: Path) -> bool:
-        """Return True if a required field may be absent: apiVersion, kind, and metadata checked elsewhere."""
+        """Return True for apiVersion, kind, and fields of metadata, which is checked elsewhere."""
         return name in _HEAD if not at else _is_metadata(at)
 
 

@@ -21,7 +21,7 @@ def check_schema(tree: JsonObject, kind: Kind, text: bytes | None = None) -> Nor
     """
     Return the tree without unknown fields and nulls, and all its problems.
 
-    `text` is the JSON that the tree was decoded from, if any. The identical tree is returned if nothing was dropped.
+    `text` is the JSON that the tree was decoded from, if any. The same tree object is returned if it is already normal.
     """
     if is_normal(tree, kind, text):
         normalized = NormalizedObject(tree, [], [], [])
@@ -35,7 +35,7 @@ def check_schema(tree: JsonObject, kind: Kind, text: bytes | None = None) -> Nor
 
 
 def is_normal(tree: JsonObject, kind: Kind, text: bytes | None = None) -> bool:
-    """Return True if the object has only valid types and known fields, and no null."""
+    """Return True if the object has only known fields of valid types; False if its text contains `null`."""
     if b"null" in (text if text is not None else msgspec.json.encode(tree)):
         return False
     try:
@@ -47,7 +47,7 @@ def is_normal(tree: JsonObject, kind: Kind, text: bytes | None = None) -> bool:
 
 
 def read_exactly(tree: JsonObject, kind: Kind) -> Any:
-    """Convert a tree to the struct of its kind; raise ValidationError for what its definition does not accept."""
+    """Convert a tree to the struct of its kind; raise ValidationError if its definition does not accept the tree."""
     return msgspec.convert(tree, kind.struct, dec_hook=_read_integer if is_custom_resource(kind) else _read_scalar)
 
 
@@ -56,14 +56,14 @@ def _read_scalar(scalar: type, value: Any) -> Any:
 
 
 def _read_integer(scalar: type, value: Any) -> Any:
-    """Decode a scalar of a custom resource, whose definition accepts only integers."""
+    """Decode a scalar of a custom resource, whose definition does not accept floats."""
     if value.__class__ is float:
         raise ValueError("not an integer")
     return scalar(value)
 
 
 def _find_remaining(tree: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems of the decoder that normalization did not find, except those checked elsewhere."""
+    """Return problems that only the decoder finds, except in owner references, which are checked elsewhere."""
     try:
         from_tree(tree, kind.struct)
     except DecodeError as error:

@@ -70,7 +70,7 @@ def list_causes(causes: Iterable[FieldError]) -> str:
 
 
 def invalid_error(group: str, kind: str, name: str, causes: Iterable[FieldError]) -> StatusError:
-    """Return the 422 error with these causes, limited in number."""
+    """Return the 422 error with the first `MAX_PROBLEMS` of these causes."""
     causes = tuple(islice(causes, MAX_PROBLEMS))
     qualified = f"{kind}.{group}" if group else kind
     message = f'{qualified} "{name}" is invalid: {list_causes(causes)}'
@@ -78,7 +78,7 @@ def invalid_error(group: str, kind: str, name: str, causes: Iterable[FieldError]
 
 
 def invalid_object_error(kind: Kind, name: str, causes: Iterable[FieldError]) -> StatusError:
-    """Return the 422 error for an object of a known kind."""
+    """Return the 422 error for an object of this kind."""
     return invalid_error(kind.group, kind.kind, name, causes)
 
 

@@ -24,7 +24,7 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class YAMLError(StatusError):
-    """Text that cannot be parsed: its source, the position and the problem."""
+    """The text cannot be parsed; the error has its source, the position and the problem."""
 
     def __init__(self, source: str, place: tuple[int, int], problem: str) -> None:
         self.source = source
@@ -45,7 +45,7 @@ class Document:
         self._path = path
 
     def position(self, path: str = "") -> tuple[int, int]:
-        """Return line and column of the field's key, from 1, or those of the nearest parent if the field is absent."""
+        """Return the line and column, from 1, of the field's key, or of its nearest parent if the field is absent."""
         places = _index(self._part)
         steps = (*map(str, self._path), *parse_path(path))
         while steps and steps not in places:
@@ -62,7 +62,7 @@ class _Part(NamedTuple):
 
 
 def read_documents(text: str | bytes, source: str = "<stdin>", *, most: int | None = None) -> list[Document]:
-    """Return the objects of a text, up to `most`. Lists are split into their items; empty documents are skipped."""
+    """Return up to `most` objects from a text; Lists are split into their items, and empty documents are skipped."""
     documents = []
     for document in islice(scan_documents(text, source, most=most), most):
         if isinstance(document, YAMLError):
@@ -74,7 +74,7 @@ def read_documents(text: str | bytes, source: str = "<stdin>", *, most: int | No
 def scan_documents(
     text: str | bytes, source: str = "<stdin>", *, most: int | None = None
 ) -> Iterator[Document | YAMLError]:
-    """Yield the objects of a text as `read_documents` returns them, and an error for each invalid document."""
+    """Yield the objects in a text as `read_documents` returns them, and an error for each invalid document."""
     try:
         for number, (part, tree) in enumerate(_read_parts(_decode(text), most)):
             if most is not None and number >= MAX_PARTS:
@@ -122,7 +122,7 @@ def _read_parts(text: str, most: int | None) -> Iterator[tuple[_Part, Any]]:
 
 
 def _read_yaml(text: str, start: Place) -> Iterator[tuple[_Part, Any]]:
-    """Yield document by document; an invalid document yields a TextError and parsing continues."""
+    """Yield each document with its tree; for an invalid document, yield a TextError instead and continue."""
     # Imported here, because loading the parser takes longer than most commands.
     from virtshape.api.yaml.tree import read_tree
 
@@ -161,7 +161,7 @@ def _take_apart(tree: Any, source: str, part: _Part, path: tuple[Part, ...] = ()
         yield Document(tree, source, part, path)
 
 
-@lru_cache(maxsize=4)  # a caller asks for all places of one document before it turns to the next
+@lru_cache(maxsize=4)  # callers ask for all positions in one document before they continue with the next
 def _index(part: _Part) -> dict[tuple[str, ...], Place]:
     # Imported here, because only errors need positions.
     from virtshape.api import jsontext

@@ -1,4 +1,4 @@
-"""Error messages for invalid YAML: translate the parser's messages into what the author can do."""
+"""Error messages for invalid YAML: translate the parser's messages into advice for the author."""
 
 import re
 
@@ -9,7 +9,7 @@ from virtshape.api.yaml.place import Place, TextError, place_of, shorten
 _INDENTATION = "this does not continue the lines above it; check the indentation"
 _QUOTES_FOR_COLON = 'unexpected ":": no value can follow here; put a text that contains ": " in quotes'
 
-# Substrings of the messages of the C and the Python parser, and our message.
+# Our messages, by a part of the message of the C or the Python parser.
 _MEANINGS = {
     "mapping values are not allowed": f"{_QUOTES_FOR_COLON}, and check the indentation",
     "mapping keys are not allowed": 'a text that begins with "? " needs quotes',
@@ -28,7 +28,7 @@ _MEANINGS = {
     "Unicode character escape": "an escape in double quotes is not a valid character",
     "tab character": "a tab cannot indent; use spaces",
 }
-# The same, if the error is at the start of the current node.
+# The same, for errors that are reported at the start of the node.
 _MEANINGS_AT_BEGINNING = {
     "could not find expected ':'": 'a key without ":"',
     "unexpected end of stream": "this quoted text is never closed",
@@ -39,7 +39,7 @@ _UNPRINTABLE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U
 
 
 def explain_error(error: yaml.YAMLError, text: str) -> TextError:
-    """Translate the parser's error into a helpful message."""
+    """Return the parser's error with our message and its position."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         problem = error.problem or ""
         beginning = _find_meaning(problem, _MEANINGS_AT_BEGINNING)

@@ -16,7 +16,7 @@ _SPACE = re.compile(r"\s*")
 
 
 class JSONObject(NamedTuple):
-    """An object: its text, its start and its tree."""
+    """An object: its text, the position where it starts, and its tree."""
 
     text: str
     start: Place
@@ -24,7 +24,7 @@ class JSONObject(NamedTuple):
 
 
 class JSONStream(NamedTuple):
-    """The objects of a text, and where and why parsing stopped early."""
+    """The objects in a text, the offset where parsing ended, and the error that ended it, if any."""
 
     objects: list[JSONObject]
     end: int

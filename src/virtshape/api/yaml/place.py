@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 MAX_QUOTED_LENGTH: Final = 100
-"""Maximum length of an input's part that an error message repeats."""
+"""Maximum length of input that an error message quotes."""
 
 
 class Place(NamedTuple):
@@ -13,12 +13,12 @@ class Place(NamedTuple):
     column: int
 
     def within(self, start: "Place") -> "Place":
-        """Return the position in the whole text; `start` is where the part begins."""
+        """Return this position in a part as a position in the whole text; `start` is where the part begins."""
         return Place(self.line + start.line - 1, self.column + (start.column - 1 if self.line == 1 else 0))
 
 
 def shorten(text: str) -> str:
-    """Return a part of an input for an error message, cut if it is long."""
+    """Return input for an error message, truncated if it is long."""
     return text if len(text) <= MAX_QUOTED_LENGTH else f"{text[:MAX_QUOTED_LENGTH]}..."
 
 
@@ -32,5 +32,5 @@ class TextError(Exception):
 
 
 def place_of(text: str, offset: int) -> Place:
-    """Count the line and column of an offset."""
+    """Return the line and column of an offset."""
     return Place(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

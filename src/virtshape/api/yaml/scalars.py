@@ -32,18 +32,18 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 
 _MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
 _MIN_FIXED_POWER, _MIN_EXPONENT_POWER = -4, 6  # keys in this range are written without an exponent
-_MIN_EXPONENT_IN_JSON = 1e21  # from this value on kubectl writes an exponent, such as 1e+21
+_MIN_EXPONENT_IN_JSON = 1e21  # kubectl writes this value and larger ones with an exponent, such as 1e+21
 
 
 def read_plain(word: str) -> Scalar:
-    """Parse an unquoted scalar; floats are not converted, even infinite ones."""
+    """Parse an unquoted scalar; a float stays a float, even if it is integral or infinite."""
     if word in _CONSTANTS:
         return _CONSTANTS[word]
     return _read_number(word) if word[0] in _NUMBER_STARTS else word
 
 
 def read_tagged(tag: str, text: str) -> Scalar:
-    """Parse a scalar with a tag, such as `!!int "5"`; ValueError if it is not of that type."""
+    """Parse a scalar with a tag, such as `!!int "5"`; raise ValueError if it does not have that type."""
     name = tag.removeprefix(YAML_TAGS) if tag.startswith(YAML_TAGS) else ""
     value = read_plain(text)
     match name, value:
@@ -62,7 +62,7 @@ def read_tagged(tag: str, text: str) -> Scalar:
 
 
 def as_value(scalar: Scalar) -> Scalar:
-    """Convert a scalar to a JSON value: a float without a fraction becomes an integer; ValueError for infinity."""
+    """Convert a scalar to a JSON value: an integral float becomes an integer; raise ValueError for infinity and NaN."""
     if not isinstance(scalar, float):
         return scalar
     if not isfinite(scalar):
@@ -97,7 +97,7 @@ def as_key(scalar: object) -> str:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Return True if some YAML parser reads the unquoted text as something other than a string."""
+    """Return True if a YAML parser may read the unquoted text as something other than a string."""
     return (
         text == "<<"
         or not isinstance(read_plain(text), str)

@@ -1,9 +1,9 @@
 """
-Parse one YAML document to plain dicts and lists, from the parser's events.
+Build plain dicts and lists from the parser's events for one YAML document.
 
 Aliases are copied and merge keys are applied. The expansion of aliases is limited in nodes and bytes, so that a small
-text cannot become a large object. Positions are not kept: `scan_keys` parses the text again, since only error messages
-need them.
+text cannot become a large object. Positions are not kept: only error messages need them, and `scan_keys` parses the
+text again.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ MAX_DEPTH = 200
 MAX_COPIED = 400_000
 """Maximum number of nodes that the aliases of a document expand to."""
 MAX_COPIED_BYTES = 3 * 1024 * 1024
-"""Maximum bytes of keys and scalars in these nodes; the maximum size of a request body."""
+"""Maximum bytes of keys and scalars that aliases expand to; equal to the maximum size of a request body."""
 
 _NO_KEY = object()
 _MERGE = object()
@@ -56,7 +56,7 @@ else:
 
 
 def read_tree(text: str) -> Any:
-    """Parse the only document of the text, None if it is empty; raise TextError if it is invalid."""
+    """Parse the only document in the text; return None if it is empty, and raise TextError if it is invalid."""
     builder = _Builder()
     handlers = builder.handlers
     try:
@@ -164,7 +164,7 @@ class _Builder:
         return key
 
     def _merge(self, container: dict[str, Any], value: Any) -> None:
-        """Apply `<<` as kubectl does: it replaces keys before it, not after it."""
+        """Apply `<<` as kubectl does: merged keys replace earlier keys, and later keys replace merged keys."""
         sources = value if isinstance(value, list) else [value]
         if self._merged is None:
             self._merged = set()
@@ -175,7 +175,7 @@ class _Builder:
             container.update(source)
 
     def _copy(self, value: Any, depth: int) -> Any:
-        """Copy the value of an alias."""
+        """Copy the value of an alias, and count its nodes and bytes."""
         if not isinstance(value, dict | list):
             self._count(1, value)
             return as_value(value) if isinstance(value, float) else value

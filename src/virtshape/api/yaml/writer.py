@@ -1,5 +1,5 @@
 """
-YAML as kubectl prints it: two spaces, lists not indented below their key, no aliases, no folded lines.
+Write YAML as kubectl does: two spaces, lists not indented below their key, no aliases, no folded lines.
 
 Differences from kubectl: keys keep their order, multi-line strings are `|` blocks wherever that is safe, and printable
 characters such as tabs and emojis are not escaped.
@@ -13,7 +13,7 @@ from typing import Any
 from virtshape.api.model import JsonObject
 from virtshape.api.yaml.scalars import as_value, is_ambiguous
 
-_MAX_SIMPLE_KEY_LENGTH = 1000  # readers give up on a key that is still open after 1024 characters
+_MAX_SIMPLE_KEY_LENGTH = 1000  # parsers reject a simple key that is longer than 1024 characters
 
 _PRINTABLE = "\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
@@ -34,7 +34,7 @@ _NEEDS_QUOTES = re.compile(
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern on first use: these character classes take milliseconds and are rarely needed."""
+    """Compile a pattern on first use: compiling these character classes takes milliseconds and is rarely needed."""
     return re.compile(text)
 
 
@@ -121,7 +121,7 @@ def _escape(character: re.Match[str]) -> str:
     code = ord(character[0])
     if character[0] in _ESCAPES:
         return _ESCAPES[character[0]]
-    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"  # beyond those four digits all are printable
+    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"  # all characters beyond four digits are printable
 
 
 def _is_nested(value: Any) -> bool:
