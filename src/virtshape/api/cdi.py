@@ -57,7 +57,7 @@ class DataVolumeSourceHTTP(Model):
 
 
 class DataVolumeSourceImageIO(Model):
-    """A disk of an oVirt server."""
+    """A disk on an oVirt server."""
 
     disk_id: str
     """The identifier of the disk on that server."""
@@ -129,7 +129,7 @@ class DataVolumeSourceUpload(Model):
 
 
 class DataVolumeSourceVDDK(Model):
-    """A disk of a VMware server."""
+    """A disk on a VMware server."""
 
     backing_file: str | None = None
     """The disk's file on that server."""
@@ -157,7 +157,7 @@ class DataVolumeSource(Model):
     http: DataVolumeSourceHTTP | None = None
     """An image at an HTTP URL."""
     imageio: DataVolumeSourceImageIO | None = None
-    """A disk of an oVirt server."""
+    """A disk on an oVirt server."""
     pvc: DataVolumeSourcePVC | None = None
     """Another claim."""
     registry: DataVolumeSourceRegistry | None = None
@@ -169,7 +169,7 @@ class DataVolumeSource(Model):
     upload: DataVolumeSourceUpload | None = None
     """An upload by a client."""
     vddk: DataVolumeSourceVDDK | None = None
-    """A disk of a VMware server."""
+    """A disk on a VMware server."""
 
 
 class DataVolumeSourceRef(Model):

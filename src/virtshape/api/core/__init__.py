@@ -1,1 +1,1 @@
-"""The core group: namespaces, pods, nodes, storage and what belongs to them."""
+"""The core group: namespaces, pods, nodes, storage and related kinds."""

@@ -24,7 +24,7 @@ class PersistentVolumeClaimCondition(Model):
 
 
 class ModifyVolumeStatus(Model):
-    """A change of the attributes class in progress."""
+    """State of a change of the attributes class."""
 
     status: str
     """`Pending`, `InProgress` or `Infeasible`."""
@@ -70,7 +70,7 @@ class PersistentVolumeClaimStatus(Model):
     health_status: VolumeHealthStatus | None = None
     """Health of the volume, as reported by the storage."""
     modify_volume_status: ModifyVolumeStatus | None = None
-    """A change of the attributes class in progress."""
+    """State of a change of the attributes class."""
     phase: str | None = None
     """`Pending`, `Bound` or `Lost`."""
 

@@ -17,9 +17,9 @@ class ConfigMap(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     binary_data: dict[str, str] | None = None
-    """Bytes by key, in base64."""
+    """Binary values by key, in base64."""
     data: dict[str, str] | None = None
-    """Texts by key."""
+    """Strings by key."""
     immutable: bool | None = None
     """Whether the data is immutable."""
 

@@ -27,7 +27,7 @@ class ResourceRequirements(Model):
     """Resource requests and limits of a container or pod."""
 
     claims: list[ResourceClaim] | None = None
-    """The resource claims that it uses."""
+    """The resource claims that the container or pod uses."""
     limits: dict[str, Quantity] | None = None
     """The limits, by resource."""
     requests: dict[str, Quantity] | None = None
@@ -35,29 +35,29 @@ class ResourceRequirements(Model):
 
 
 class ConfigMapKeySelector(Model):
-    """A key of a config map."""
+    """A key in a config map."""
 
     key: str
     """The key."""
     name: str | None = None
     """The config map's name."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the config map or the key may be missing."""
 
 
 class SecretKeySelector(Model):
-    """A key of a secret."""
+    """A key in a secret."""
 
     key: str
     """The key."""
     name: str | None = None
     """The secret's name."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the secret or the key may be missing."""
 
 
 class FileKeySelector(Model):
-    """A key in a file of a volume."""
+    """A key in a file on a volume."""
 
     key: str
     """The key."""
@@ -66,14 +66,14 @@ class FileKeySelector(Model):
     volume_name: str
     """The volume."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the file or the key may be missing."""
 
 
 class EnvVarSource(Model):
-    """Where a variable's value comes from; exactly one of these."""
+    """Where a variable's value comes from; exactly one field must be set."""
 
     config_map_key_ref: ConfigMapKeySelector | None = None
-    """A key of a config map."""
+    """A key in a config map."""
     field_ref: ObjectFieldSelector | None = None
     """A field of the pod."""
     file_key_ref: FileKeySelector | None = None
@@ -81,18 +81,18 @@ class EnvVarSource(Model):
     resource_field_ref: ResourceFieldSelector | None = None
     """A limit or request of a container."""
     secret_key_ref: SecretKeySelector | None = None
-    """A key of a secret."""
+    """A key in a secret."""
 
 
 class EnvVar(Model):
     """An environment variable."""
 
     name: str
-    """Its name."""
+    """Name of the variable."""
     value: str | None = None
-    """Its value."""
+    """Value of the variable."""
     value_from: EnvVarSource | None = None
-    """Where its value comes from."""
+    """Where the value of the variable comes from."""
 
 
 class ConfigMapEnvSource(Model):
@@ -101,7 +101,7 @@ class ConfigMapEnvSource(Model):
     name: str | None = None
     """The config map's name."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the config map may be missing."""
 
 
 class SecretEnvSource(Model):
@@ -110,7 +110,7 @@ class SecretEnvSource(Model):
     name: str | None = None
     """The secret's name."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the secret may be missing."""
 
 
 class EnvFromSource(Model):
@@ -132,14 +132,14 @@ class SleepAction(Model):
 
 
 class LifecycleHandler(Model):
-    """An action of a lifecycle hook; exactly one of these."""
+    """An action of a lifecycle hook; exactly one field must be set."""
 
     exec: ExecAction | None = None
     """Run a command."""
     http_get: HTTPGetAction | None = None
     """Send an HTTP GET request."""
     sleep: SleepAction | None = None
-    """Wait."""
+    """Sleep for some seconds."""
     tcp_socket: TCPSocketAction | None = None
     """Deprecated and not used."""
 
@@ -148,9 +148,9 @@ class Lifecycle(Model):
     """Lifecycle hooks of a container."""
 
     post_start: LifecycleHandler | None = None
-    """Action after the start."""
+    """Action after the container starts."""
     pre_stop: LifecycleHandler | None = None
-    """Action before the stop."""
+    """Action before the container stops."""
     stop_signal: str | None = None
     """Signal that stops the container."""
 
@@ -161,7 +161,7 @@ class GRPCAction(Model):
     port: Int32
     """The port."""
     mode: str | None = None
-    """`TLS`, whose certificate is not checked, or `Plaintext` (also if absent)."""
+    """`Plaintext` (default) or `TLS`, whose certificate is not verified."""
     service: str | None = None
     """Name of the service to check."""
 
@@ -184,7 +184,7 @@ class Probe(Model):
     success_threshold: Int32 | None = None
     """Consecutive successes until the probe succeeds; 1 if absent."""
     tcp_socket: TCPSocketAction | None = None
-    """Connect."""
+    """Open a TCP connection."""
     termination_grace_period_seconds: int | None = None
     """Seconds for a graceful shutdown after the probe fails."""
     timeout_seconds: Int32 | None = None
@@ -203,7 +203,7 @@ class ContainerPort(Model):
     host_port: Int32 | None = None
     """The port's number on the node."""
     protocol: str | None = None
-    """`TCP` (also if absent), `UDP` or `SCTP`."""
+    """`TCP` (default), `UDP` or `SCTP`."""
 
 
 class ContainerResizePolicy(Model):
@@ -216,7 +216,7 @@ class ContainerResizePolicy(Model):
 
 
 class ContainerRestartRuleOnExitCodes(Model):
-    """A set of exit codes."""
+    """A set of exit codes, or all except a set."""
 
     operator: str
     """Operator: `In` or `NotIn`."""
@@ -237,7 +237,7 @@ class VolumeDevice(Model):
     """A raw device in a container."""
 
     name: str
-    """The claim's volume in the pod."""
+    """Name of the claim's volume in the pod."""
     device_path: str
     """Path in the container."""
 
@@ -254,7 +254,7 @@ class VolumeMount(Model):
     mount_propagation: str | None = None
     """Mount propagation between container and node."""
     read_only: bool | None = None
-    """Whether it is read-only."""
+    """Whether the volume is mounted read-only."""
     recursive_read_only: str | None = None
     """Whether nested mounts are read-only too: `Disabled`, `IfPossible` or `Enabled`."""
     sub_path: str | None = None
@@ -267,17 +267,17 @@ class Container(Model):
     """A container of a pod."""
 
     name: str
-    """Its name in the pod."""
+    """Name of the container in the pod."""
     args: list[str] | None = None
     """The arguments; the image's if absent."""
     command: list[str] | None = None
     """The command; the image's if absent."""
     env: list[EnvVar] | None = None
-    """Its environment variables."""
+    """Environment variables of the container."""
     env_from: list[EnvFromSource] | None = None
     """Objects whose keys become environment variables."""
     image: str | None = None
-    """Its image."""
+    """Image of the container."""
     image_pull_policy: str | None = None
     """Pull policy: `Always`, `IfNotPresent` or `Never`."""
     lifecycle: Lifecycle | None = None
@@ -285,7 +285,7 @@ class Container(Model):
     liveness_probe: Probe | None = None
     """Liveness probe."""
     ports: list[ContainerPort] | None = None
-    """The ports that it listens on."""
+    """The ports that the container listens on."""
     readiness_probe: Probe | None = None
     """Readiness probe."""
     resize_policy: list[ContainerResizePolicy] | None = None
@@ -295,19 +295,19 @@ class Container(Model):
     restart_policy: str | None = None
     """Restart policy of this container; overrides the pod's."""
     restart_policy_rules: list[ContainerRestartRule] | None = None
-    """Restart rules by exit code."""
+    """Rules that restart the container by exit code."""
     security_context: SecurityContext | None = None
     """Security settings of the container."""
     startup_probe: Probe | None = None
     """Startup probe."""
     stdin: bool | None = None
-    """Whether it keeps its standard input open."""
+    """Whether standard input is kept open."""
     stdin_once: bool | None = None
     """Whether standard input is closed after the first client disconnects."""
     termination_message_path: str | None = None
     """Path of the file with the termination message."""
     termination_message_policy: str | None = None
-    """`File` (default), or `FallbackToLogsOnError` to use the end of the log without a message."""
+    """`File` (default), or `FallbackToLogsOnError` to use the end of the log if there is no message."""
     tty: bool | None = None
     """Whether the container has a terminal."""
     volume_devices: list[VolumeDevice] | None = None
@@ -322,4 +322,4 @@ class EphemeralContainer(Container):
     """An ephemeral container, added to a running pod for debugging."""
 
     target_container_name: str | None = None
-    """The container whose processes it sees."""
+    """The container whose processes the ephemeral container can see."""

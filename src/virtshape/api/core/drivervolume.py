@@ -1,4 +1,4 @@
-"""Structs of volumes of specific storage systems, whose in-tree drivers Kubernetes has removed."""
+"""Structs of volumes in specific storage systems."""
 
 from msgspec import field
 
@@ -7,7 +7,7 @@ from virtshape.api.model import Int32, Model
 
 
 class AWSElasticBlockStoreVolumeSource(Model):
-    """A disk of AWS."""
+    """An AWS EBS volume."""
 
     volume_id: str = field(name="volumeID")
     """The disk."""
@@ -20,14 +20,14 @@ class AWSElasticBlockStoreVolumeSource(Model):
 
 
 class AzureDiskVolumeSource(Model):
-    """A disk of Azure."""
+    """An Azure disk."""
 
     disk_name: str
     """The disk's name."""
     disk_uri: str = field(name="diskURI")
     """The disk's address."""
     caching_mode: str | None = None
-    """How the host caches it: `None`, `ReadOnly` or `ReadWrite`."""
+    """How the host caches the disk: `None`, `ReadOnly` or `ReadWrite`."""
     fs_type: str | None = None
     """The file system on the volume."""
     kind: str | None = None
@@ -37,7 +37,7 @@ class AzureDiskVolumeSource(Model):
 
 
 class AzureFileVolumeSource(Model):
-    """A file share of Azure."""
+    """An Azure file share."""
 
     secret_name: str
     """The secret with the account and its key."""
@@ -65,7 +65,7 @@ class CephFSVolumeSource(Model):
 
 
 class CinderVolumeSource(Model):
-    """A disk of OpenStack."""
+    """An OpenStack Cinder volume."""
 
     volume_id: str = field(name="volumeID")
     """The disk."""
@@ -89,7 +89,7 @@ class FCVolumeSource(Model):
     target_wwns: list[str] | None = field(default=None, name="targetWWNs")
     """The targets' names."""
     wwids: list[str] | None = None
-    """World wide identifiers, instead of target names and LUN."""
+    """World wide identifiers, instead of target names and a LUN."""
 
 
 class FlexVolumeSource(Model):
@@ -113,11 +113,11 @@ class FlockerVolumeSource(Model):
     dataset_name: str | None = None
     """Deprecated name of the dataset; use the UUID."""
     dataset_uuid: str | None = field(default=None, name="datasetUUID")
-    """Its UUID."""
+    """UUID of the dataset."""
 
 
 class GCEPersistentDiskVolumeSource(Model):
-    """A disk of Google Cloud."""
+    """A Google Cloud persistent disk."""
 
     pd_name: str
     """The disk."""
@@ -133,9 +133,9 @@ class GitRepoVolumeSource(Model):
     """A Git repository; no longer supported."""
 
     repository: str
-    """Its address."""
+    """URL of the repository."""
     directory: str | None = None
-    """The directory to put it in."""
+    """The directory to clone the repository into."""
     revision: str | None = None
     """The commit."""
 
@@ -179,7 +179,7 @@ class ISCSIVolumeSource(Model):
 
 
 class PhotonPersistentDiskVolumeSource(Model):
-    """A disk of Photon."""
+    """A Photon persistent disk."""
 
     pd_id: str = field(name="pdID")
     """The disk."""
@@ -206,13 +206,13 @@ class QuobyteVolumeSource(Model):
     volume: str
     """The volume."""
     group: str | None = None
-    """The group that accesses it."""
+    """The group that accesses the volume."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     tenant: str | None = None
-    """The tenant that owns it."""
+    """The tenant that owns the volume."""
     user: str | None = None
-    """The user that accesses it."""
+    """The user that accesses the volume."""
 
 
 class RBDVolumeSource(Model):
@@ -242,7 +242,7 @@ class ScaleIOVolumeSource(Model):
     gateway: str
     """The gateway's address."""
     secret_ref: LocalObjectReference
-    """The secret with user and password."""
+    """The secret with the user name and password."""
     system: str
     """The storage system."""
     fs_type: str | None = None
@@ -277,7 +277,7 @@ class StorageOSVolumeSource(Model):
 
 
 class VsphereVirtualDiskVolumeSource(Model):
-    """A disk of vSphere."""
+    """A vSphere disk."""
 
     volume_path: str
     """The disk's path."""

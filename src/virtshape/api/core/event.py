@@ -6,21 +6,21 @@ from virtshape.api.model import Int32, Model, Time
 
 
 class EventSeries(Model):
-    """A series of the same event."""
+    """A series of occurrences of the same event."""
 
     count: Int32 | None = None
     """Number of occurrences."""
     last_observed_time: Time | None = None
-    """When it was last seen."""
+    """When the event was last observed."""
 
 
 class EventSource(Model):
     """Source of an event."""
 
     component: str | None = None
-    """The component."""
+    """The component that reports the event."""
     host: str | None = None
-    """The node it runs on."""
+    """The node that the component runs on."""
 
 
 class Event(KubernetesObject, kw_only=True):
@@ -39,11 +39,11 @@ class Event(KubernetesObject, kw_only=True):
     count: Int32 | None = None
     """Number of occurrences."""
     event_time: Time | None = None
-    """When it was first seen."""
+    """When the event was first observed."""
     first_timestamp: Time | None = None
-    """When it first happened."""
+    """When the event first occurred."""
     last_timestamp: Time | None = None
-    """When it last happened."""
+    """When the event last occurred."""
     message: str | None = None
     """Human-readable details."""
     reason: str | None = None
@@ -51,12 +51,12 @@ class Event(KubernetesObject, kw_only=True):
     related: ObjectReference | None = None
     """Related object."""
     reporting_component: str | None = None
-    """The controller that reports it."""
+    """The controller that reports the event."""
     reporting_instance: str | None = None
-    """Instance of that controller."""
+    """The instance of the reporting controller."""
     series: EventSeries | None = None
     """The series that this event belongs to, if it repeats."""
     source: EventSource | None = None
-    """The component that reports it, in the older form."""
+    """The component that reports the event, in the older form."""
     type: str | None = None
     """`Normal` or `Warning`."""

@@ -15,10 +15,10 @@ class NodePodPreemptionPolicy(Model):
 
 
 class Taint(Model):
-    """A taint: repels pods that do not tolerate it."""
+    """A taint, which repels pods that do not tolerate it."""
 
     effect: str
-    """Effect: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
+    """Effect on pods that do not tolerate the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
     key: str
     """The taint's key."""
     time_added: Time | None = None
@@ -57,9 +57,9 @@ class NodeSpec(Model):
     external_id: str | None = field(default=None, name="externalID")
     """Name outside the cluster; no longer used."""
     pod_cidr: str | None = field(default=None, name="podCIDR")
-    """Address range of its pods."""
+    """Address range of the node's pods."""
     pod_cidrs: list[str] | None = field(default=None, name="podCIDRs")
-    """Address ranges of its pods, at most one for each IP family."""
+    """Address ranges of the node's pods, at most one for each IP family."""
     pod_preemption_policy: NodePodPreemptionPolicy | None = None
     """Preemption policy of the node."""
     provider_id: str | None = field(default=None, name="providerID")
@@ -67,7 +67,7 @@ class NodeSpec(Model):
     taints: list[Taint] | None = None
     """Taints of the node."""
     unschedulable: bool | None = None
-    """Whether the node is unschedulable for new pods."""
+    """Whether new pods cannot be scheduled on the node."""
 
 
 class NodeCondition(Model):
@@ -97,14 +97,14 @@ class NodeAddress(Model):
 
 
 class NodeConfigStatus(Model):
-    """Which configuration a kubelet uses; no longer used."""
+    """Configuration of a kubelet; no longer used."""
 
     active: NodeConfigSource | None = None
     """The active configuration."""
     assigned: NodeConfigSource | None = None
     """The assigned configuration."""
     error: str | None = None
-    """Error that prevents its use."""
+    """Error that prevents the use of the assigned configuration."""
     last_known_good: NodeConfigSource | None = None
     """The fallback configuration."""
 
@@ -164,7 +164,7 @@ class NodeSystemInfo(Model):
     machine_id: str = field(name="machineID")
     """Identifier of the machine."""
     operating_system: str
-    """The kind of operating system."""
+    """The operating system, such as `linux`."""
     os_image: str
     """The operating system's name and version."""
     system_uuid: str = field(name="systemUUID")
@@ -172,7 +172,7 @@ class NodeSystemInfo(Model):
     running_in_user_namespace: bool | None = None
     """Whether the kubelet runs in a user namespace."""
     swap: NodeSwapStatus | None = None
-    """Its swap space."""
+    """Swap space of the node."""
 
 
 class NodeRuntimeHandlerFeatures(Model):
@@ -188,7 +188,7 @@ class NodeRuntimeHandler(Model):
     """A runtime handler of a node."""
 
     name: str | None = None
-    """Its name; empty for the default one."""
+    """Name of the handler; empty for the default handler."""
     features: NodeRuntimeHandlerFeatures | None = None
     """Features of the runtime handler."""
 
@@ -199,7 +199,7 @@ class AttachedVolume(Model):
     name: str
     """The volume's name."""
     device_path: str
-    """Its device on the node."""
+    """Path of the volume's device on the node."""
 
 
 class NodeStatus(Model):
@@ -214,25 +214,25 @@ class NodeStatus(Model):
     conditions: list[NodeCondition] | None = None
     """Current conditions."""
     config: NodeConfigStatus | None = None
-    """Which configuration its kubelet uses; no longer used."""
+    """Configuration of the kubelet; no longer used."""
     daemon_endpoints: NodeDaemonEndpoints | None = None
-    """Endpoints of its daemons."""
+    """Endpoints of the node's daemons."""
     declared_features: list[str] | None = None
     """Feature gates that the node reports as enabled."""
     features: NodeFeatures | None = None
-    """Features of its container runtime."""
+    """Features of the node's container runtime."""
     images: list[ContainerImage] | None = None
     """Container images on the node."""
     node_info: NodeSystemInfo | None = None
-    """Its hardware and software."""
+    """Hardware and software of the node."""
     phase: str | None = None
     """Phase of the node; no longer used."""
     runtime_handlers: list[NodeRuntimeHandler] | None = None
     """Runtime handlers of the node."""
     volumes_attached: list[AttachedVolume] | None = None
-    """The volumes attached to it."""
+    """The volumes attached to the node."""
     volumes_in_use: list[str] | None = None
-    """The volumes that its pods use."""
+    """The volumes that the node's pods use."""
 
 
 class Node(KubernetesObject, kw_only=True):

@@ -22,7 +22,7 @@ from virtshape.api.quantity import Quantity
 
 
 class VolumeNodeAffinity(Model):
-    """The nodes that can reach a volume."""
+    """The nodes that can access a volume."""
 
     required: NodeSelector | None = None
     """Required node properties."""
@@ -36,17 +36,17 @@ class CSIPersistentVolumeSource(Model):
     volume_handle: str
     """Identifier of the volume in the driver."""
     controller_expand_secret_ref: SecretReference | None = None
-    """The secret for expanding it."""
+    """The secret for expanding the volume."""
     controller_publish_secret_ref: SecretReference | None = None
-    """The secret for attaching it."""
+    """The secret for attaching the volume."""
     fs_type: str | None = None
     """The file system on the volume."""
     node_expand_secret_ref: SecretReference | None = None
-    """The secret for expanding it on the node."""
+    """The secret for expanding the volume on the node."""
     node_publish_secret_ref: SecretReference | None = None
-    """The secret for mounting it into a pod."""
+    """The secret for mounting the volume into a pod."""
     node_stage_secret_ref: SecretReference | None = None
-    """The secret for mounting it on the node."""
+    """The secret for mounting the volume on the node."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     volume_attributes: dict[str, str] | None = None
@@ -54,16 +54,16 @@ class CSIPersistentVolumeSource(Model):
 
 
 class LocalVolumeSource(Model):
-    """A disk or directory of one node."""
+    """A disk or directory on one node."""
 
     path: str
-    """Its path on the node."""
+    """Path of the disk or directory on the node."""
     fs_type: str | None = None
     """File system type; detected if absent."""
 
 
 class AzureFilePersistentVolumeSource(Model):
-    """A file share of Azure."""
+    """An Azure file share."""
 
     secret_name: str
     """The secret with the account and its key."""
@@ -93,7 +93,7 @@ class CephFSPersistentVolumeSource(Model):
 
 
 class CinderPersistentVolumeSource(Model):
-    """A disk of OpenStack."""
+    """An OpenStack Cinder volume."""
 
     volume_id: str = field(name="volumeID")
     """The disk."""
@@ -128,7 +128,7 @@ class GlusterfsPersistentVolumeSource(Model):
     path: str
     """The volume's name."""
     endpoints_namespace: str | None = None
-    """The namespace of that object; the claim's if absent."""
+    """The namespace of the endpoints object; the claim's if absent."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
 
@@ -187,7 +187,7 @@ class ScaleIOPersistentVolumeSource(Model):
     gateway: str
     """The gateway's address."""
     secret_ref: SecretReference
-    """The secret with user and password."""
+    """The secret with the user name and password."""
     system: str
     """The storage system."""
     fs_type: str | None = None
@@ -222,24 +222,24 @@ class StorageOSPersistentVolumeSource(Model):
 
 
 class PersistentVolumeSpec(Model):
-    """Desired state of a volume; exactly one source."""
+    """Desired state of a volume; exactly one source must be set."""
 
     access_modes: list[str] | None = None
     """Access modes of the volume."""
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
-    """A disk of AWS."""
+    """An AWS EBS volume."""
     azure_disk: AzureDiskVolumeSource | None = None
-    """A disk of Azure."""
+    """An Azure disk."""
     azure_file: AzureFilePersistentVolumeSource | None = None
-    """A file share of Azure."""
+    """An Azure file share."""
     capacity: dict[str, Quantity] | None = None
-    """Its size."""
+    """Size of the volume."""
     cephfs: CephFSPersistentVolumeSource | None = None
     """A Ceph file system."""
     cinder: CinderPersistentVolumeSource | None = None
-    """A disk of OpenStack."""
+    """An OpenStack Cinder volume."""
     claim_ref: ObjectReference | None = None
-    """The claim that it is bound to."""
+    """The claim that the volume is bound to."""
     csi: CSIPersistentVolumeSource | None = None
     """A volume of a CSI driver."""
     fc: FCVolumeSource | None = None
@@ -249,25 +249,25 @@ class PersistentVolumeSpec(Model):
     flocker: FlockerVolumeSource | None = None
     """A Flocker dataset."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
-    """A disk of Google Cloud."""
+    """A Google Cloud persistent disk."""
     glusterfs: GlusterfsPersistentVolumeSource | None = None
     """A Gluster volume."""
     host_path: HostPathVolumeSource | None = None
-    """A file or directory of the node."""
+    """A file or directory on the node."""
     iscsi: ISCSIPersistentVolumeSource | None = None
     """An iSCSI disk."""
     local: LocalVolumeSource | None = None
-    """A disk or directory of one node."""
+    """A disk or directory on one node."""
     mount_options: list[str] | None = None
-    """The options that it is mounted with."""
+    """Mount options of the volume."""
     nfs: NFSVolumeSource | None = None
     """An NFS share."""
     node_affinity: VolumeNodeAffinity | None = None
-    """The nodes that can reach it."""
+    """The nodes that can access the volume."""
     persistent_volume_reclaim_policy: str | None = None
     """What happens to the volume when its claim is deleted: `Retain`, `Delete` or `Recycle`."""
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
-    """A disk of Photon."""
+    """A Photon persistent disk."""
     portworx_volume: PortworxVolumeSource | None = None
     """A Portworx volume."""
     quobyte: QuobyteVolumeSource | None = None
@@ -277,22 +277,22 @@ class PersistentVolumeSpec(Model):
     scale_io: ScaleIOPersistentVolumeSource | None = field(default=None, name="scaleIO")
     """A ScaleIO volume."""
     storage_class_name: str | None = None
-    """The storage class that it belongs to."""
+    """The storage class of the volume."""
     storageos: StorageOSPersistentVolumeSource | None = None
     """A StorageOS volume."""
     volume_attributes_class_name: str | None = None
-    """The attributes class that it has."""
+    """The attributes class of the volume."""
     volume_mode: str | None = None
-    """Whether it is a raw device (`Block`) or has a file system (`Filesystem`)."""
+    """Whether the volume is a raw device (`Block`) or has a file system (`Filesystem`)."""
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
-    """A disk of vSphere."""
+    """A vSphere disk."""
 
 
 class PersistentVolumeStatus(Model):
     """Observed state of a volume."""
 
     last_phase_transition_time: Time | None = None
-    """When its phase last changed."""
+    """When the phase last changed."""
     message: str | None = None
     """Human-readable details of the current state."""
     phase: str | None = None

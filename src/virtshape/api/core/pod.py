@@ -21,7 +21,7 @@ class ResourceFieldSelector(Model):
     resource: str
     """The request or limit, such as limits.cpu or requests.memory."""
     container_name: str | None = None
-    """The container; needed in volumes."""
+    """The container; required in volumes."""
     divisor: Quantity | None = None
     """Unit in which the number is given, such as 1Mi; 1 by default."""
 
@@ -40,7 +40,7 @@ class DownwardAPIVolumeFile(Model):
 
 
 class LocalObjectReference(Model):
-    """An object of the same namespace, by name."""
+    """A reference by name to an object in the same namespace."""
 
     name: str | None = None
     """The object's name."""

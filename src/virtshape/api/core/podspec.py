@@ -17,13 +17,13 @@ class EvictionResponder(Model):
     """A component that responds to eviction requests for a pod."""
 
     name: str
-    """Name with a domain as prefix."""
+    """Name of the component, with a domain as prefix."""
     priority: Int32
     """Order of the requests; higher values come first."""
 
 
 class HostAlias(Model):
-    """A line of `/etc/hosts`."""
+    """A line in `/etc/hosts`."""
 
     ip: str
     """The address."""
@@ -49,9 +49,9 @@ class PodResourceClaim(Model):
     """A resource claim that a pod's containers can use."""
 
     name: str
-    """Its name in the pod."""
+    """Name of the claim in the pod."""
     resource_claim_name: str | None = None
-    """The claim."""
+    """Name of the ResourceClaim."""
     resource_claim_template_name: str | None = None
     """Template of the claim that is created for each pod."""
 
@@ -60,7 +60,7 @@ class PodSchedulingGate(Model):
     """A gate that must be removed before a pod is scheduled."""
 
     name: str
-    """Its name."""
+    """Name of the gate."""
 
 
 class PodSchedulingGroup(Model):
@@ -74,9 +74,9 @@ class PodSpec(Model):
     """Desired state of a pod."""
 
     containers: list[Container]
-    """Its containers."""
+    """Containers of the pod."""
     active_deadline_seconds: int | None = None
-    """Maximum seconds of activity before the pod is terminated."""
+    """Seconds after which an active pod is terminated."""
     affinity: Affinity | None = None
     """Affinity rules of the pod."""
     automount_service_account_token: bool | None = None
@@ -86,21 +86,21 @@ class PodSpec(Model):
     dns_policy: str | None = None
     """DNS policy, such as `ClusterFirst`."""
     enable_service_links: bool | None = None
-    """Whether services become environment variables; yes if absent."""
+    """Whether services become environment variables; true if absent."""
     ephemeral_containers: list[EphemeralContainer] | None = None
     """Ephemeral containers for debugging."""
     eviction_responders: list[EvictionResponder] | None = None
     """Components that respond to eviction requests for the pod."""
     host_aliases: list[HostAlias] | None = None
-    """Additional lines of `/etc/hosts`."""
+    """Additional lines in `/etc/hosts`."""
     host_ipc: bool | None = field(default=None, name="hostIPC")
-    """Whether it shares the node's IPC."""
+    """Whether the pod shares the node's IPC namespace."""
     host_network: bool | None = None
-    """Whether it shares the node's network."""
+    """Whether the pod shares the node's network namespace."""
     host_pid: bool | None = field(default=None, name="hostPID")
-    """Whether it shares the node's process IDs."""
+    """Whether the pod shares the node's PID namespace."""
     host_users: bool | None = None
-    """Whether it shares the node's users; yes if absent."""
+    """Whether the pod shares the node's user namespace; true if absent."""
     hostname: str | None = None
     """Host name of the pod; its name if absent."""
     hostname_override: str | None = None
@@ -108,13 +108,13 @@ class PodSpec(Model):
     image_pull_secrets: list[LocalObjectReference] | None = None
     """Image pull secrets."""
     init_containers: list[Container] | None = None
-    """Init containers, run one after another."""
+    """Init containers, which run one after another."""
     node_name: str | None = None
-    """Name of the node."""
+    """Name of the node that the pod runs on."""
     node_selector: dict[str, str] | None = None
-    """The labels that its node must have."""
+    """The labels that the pod's node must have."""
     os: PodOS | None = None
-    """Its operating system."""
+    """Operating system of the pod."""
     overhead: dict[str, Quantity] | None = None
     """Resources that the runtime needs in addition to the containers."""
     preemption_policy: str | None = None
@@ -126,7 +126,7 @@ class PodSpec(Model):
     readiness_gates: list[PodReadinessGate] | None = None
     """Additional conditions for readiness."""
     resource_claims: list[PodResourceClaim] | None = None
-    """The resource claims that its containers can use."""
+    """The resource claims that the pod's containers can use."""
     resources: ResourceRequirements | None = None
     """Resource requests and limits of the pod as a whole."""
     restart_policy: str | None = None
@@ -146,9 +146,9 @@ class PodSpec(Model):
     service_account_name: str | None = None
     """Name of the service account."""
     set_hostname_as_fqdn: bool | None = field(default=None, name="setHostnameAsFQDN")
-    """Whether its host name is the full domain name."""
+    """Whether the pod's host name is its full domain name."""
     share_process_namespace: bool | None = None
-    """Whether its containers see each other's processes."""
+    """Whether the pod's containers share one PID namespace."""
     subdomain: str | None = None
     """Subdomain of the pod's DNS name."""
     termination_grace_period_seconds: int | None = None
@@ -158,7 +158,7 @@ class PodSpec(Model):
     topology_spread_constraints: list[TopologySpreadConstraint] | None = None
     """Constraints on the distribution of similar pods."""
     volumes: list[Volume] | None = None
-    """The volumes that its containers can use."""
+    """The volumes that the pod's containers can use."""
 
 
 class Pod(KubernetesObject, kw_only=True):
@@ -180,6 +180,6 @@ class PodTemplateSpec(Model):
     """Template of the pods that a controller creates."""
 
     metadata: ObjectMeta | None = None
-    """Their labels and annotations."""
+    """Labels and annotations of the pods."""
     spec: PodSpec | None = None
     """Desired state of the pods."""

@@ -56,9 +56,9 @@ class PodResourceClaimStatus(Model):
     """A claim that was created for a pod."""
 
     name: str
-    """Its name in the pod."""
+    """Name of the claim in the pod."""
     resource_claim_name: str | None = None
-    """The claim."""
+    """Name of the ResourceClaim."""
 
 
 class ContainerExtendedResourceRequest(Model):
@@ -115,29 +115,29 @@ class NodeAllocatableResourceClaimStatus(Model):
 
 
 class ContainerStateRunning(Model):
-    """A container that runs."""
+    """A running container."""
 
     started_at: Time | None = None
-    """When it started."""
+    """When the container started."""
 
 
 class ContainerStateTerminated(Model):
-    """A container that has ended."""
+    """A container that has terminated."""
 
     exit_code: Int32
-    """Its exit code."""
+    """Exit code of the container."""
     container_id: str | None = field(default=None, name="containerID")
     """Container ID in the runtime."""
     finished_at: Time | None = None
-    """When it ended."""
+    """When the container terminated."""
     message: str | None = None
     """Termination message of the container."""
     reason: str | None = None
     """Reason for the termination, in CamelCase."""
     signal: Int32 | None = None
-    """Signal that ended the container."""
+    """Signal that terminated the container."""
     started_at: Time | None = None
-    """When it started."""
+    """When the container started."""
 
 
 class ContainerStateWaiting(Model):
@@ -150,12 +150,12 @@ class ContainerStateWaiting(Model):
 
 
 class ContainerState(Model):
-    """State of a container; exactly one of these."""
+    """State of a container; exactly one field is set."""
 
     running: ContainerStateRunning | None = None
     """The container is running."""
     terminated: ContainerStateTerminated | None = None
-    """The container has ended."""
+    """The container has terminated."""
     waiting: ContainerStateWaiting | None = None
     """The container has not started yet."""
 
@@ -175,7 +175,7 @@ class ContainerUser(Model):
     """User and groups of a container."""
 
     linux: LinuxContainerUser | None = None
-    """On Linux."""
+    """User and groups on Linux."""
 
 
 class ResourceHealth(Model):
@@ -202,7 +202,7 @@ class ImageVolumeStatus(Model):
     """An image that was mounted."""
 
     image_ref: str
-    """Its digest."""
+    """Digest of the image."""
 
 
 class VolumeStatus(Model):
@@ -220,7 +220,7 @@ class VolumeMountStatus(Model):
     mount_path: str
     """Path in the container."""
     read_only: bool | None = None
-    """Whether it is read-only."""
+    """Whether the volume is mounted read-only."""
     recursive_read_only: str | None = None
     """Whether nested mounts are read-only too."""
     volume_status: VolumeStatus | None = None
@@ -231,11 +231,11 @@ class ContainerStatus(Model):
     """Observed state of a container."""
 
     name: str
-    """Its name in the pod."""
+    """Name of the container in the pod."""
     image: str
-    """Its image."""
+    """Image of the container."""
     image_id: str = field(name="imageID")
-    """The digest of its image."""
+    """Digest of the container's image."""
     ready: bool
     """Whether the container is ready."""
     restart_count: Int32
@@ -243,7 +243,7 @@ class ContainerStatus(Model):
     allocated_resources: dict[str, Quantity] | None = None
     """Resources that the node has allocated."""
     allocated_resources_status: list[ResourceStatus] | None = None
-    """Health of its allocated devices."""
+    """Health of the container's allocated devices."""
     container_id: str | None = field(default=None, name="containerID")
     """Container ID in the runtime."""
     last_state: ContainerState | None = None
@@ -270,21 +270,21 @@ class PodStatus(Model):
     conditions: list[PodCondition] | None = None
     """Current conditions."""
     container_statuses: list[ContainerStatus] | None = None
-    """Its containers."""
+    """Status of the containers."""
     ephemeral_container_statuses: list[ContainerStatus] | None = None
-    """Ephemeral containers for debugging."""
+    """Status of the ephemeral containers."""
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
-    """The claim that was created for its extended resources."""
+    """The claim that was created for the pod's extended resources."""
     host_ip: str | None = field(default=None, name="hostIP")
-    """Its node's address."""
+    """Address of the pod's node."""
     host_ips: list[HostIP] | None = field(default=None, name="hostIPs")
-    """Its node's addresses."""
+    """Addresses of the pod's node."""
     init_container_statuses: list[ContainerStatus] | None = None
-    """Init containers."""
+    """Status of the init containers."""
     message: str | None = None
     """Human-readable details of the current state."""
     node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] | None = None
-    """Resources of the node that it has through claims."""
+    """Resources of the node that the pod has through claims."""
     nominated_node_name: str | None = None
     """Node on which preemption makes room for the pod."""
     observed_generation: int | None = None
@@ -292,20 +292,20 @@ class PodStatus(Model):
     phase: str | None = None
     """`Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`."""
     pod_ip: str | None = field(default=None, name="podIP")
-    """Its address."""
+    """Address of the pod."""
     pod_ips: list[PodIP] | None = field(default=None, name="podIPs")
-    """Its addresses, one for each IP family."""
+    """Addresses of the pod, one for each IP family."""
     qos_class: str | None = None
     """Quality of service class: `Guaranteed`, `Burstable` or `BestEffort`."""
     reason: str | None = None
     """Reason for the current state, in CamelCase."""
     resize: str | None = None
-    """State of a resource resize; replaced by conditions."""
+    """Deprecated: state of a resource resize; replaced by conditions."""
     resource_claim_statuses: list[PodResourceClaimStatus] | None = None
-    """The claims that were created for it."""
+    """The claims that were created for the pod."""
     resources: ResourceRequirements | None = None
     """Resources of the pod as a whole."""
     start_time: Time | None = None
     """When the node accepted the pod."""
     volume_health: list[PodVolumeHealth] | None = None
-    """Health of its volumes, as reported by the node."""
+    """Health of the pod's volumes, as reported by the node."""

@@ -9,7 +9,7 @@ class AppArmorProfile(Model):
     type: str
     """Type of the profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
     localhost_profile: str | None = None
-    """The name of a profile of the node."""
+    """Name of a profile on the node."""
 
 
 class Capabilities(Model):
@@ -25,13 +25,13 @@ class SELinuxOptions(Model):
     """An SELinux label."""
 
     type: str | None = None
-    """Its type."""
+    """Type of the label."""
     level: str | None = None
-    """Its level."""
+    """Level of the label."""
     role: str | None = None
-    """Its role."""
+    """Role of the label."""
     user: str | None = None
-    """Its user."""
+    """User of the label."""
 
 
 class SeccompProfile(Model):
@@ -40,7 +40,7 @@ class SeccompProfile(Model):
     type: str
     """Type of the profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
     localhost_profile: str | None = None
-    """The file of a profile of the node."""
+    """File of a profile on the node."""
 
 
 class WindowsSecurityContextOptions(Model):
@@ -49,11 +49,11 @@ class WindowsSecurityContextOptions(Model):
     gmsa_credential_spec: str | None = None
     """The credentials of the group managed service account."""
     gmsa_credential_spec_name: str | None = None
-    """The name of those credentials."""
+    """Name of the credentials of the group managed service account."""
     host_process: bool | None = None
-    """Whether it runs as a host process."""
+    """Whether the container runs as a host process."""
     run_as_user_name: str | None = None
-    """The user that it runs as."""
+    """Name of the user that the container runs as."""
 
 
 class SecurityContext(Model):
@@ -70,13 +70,13 @@ class SecurityContext(Model):
     proc_mount: str | None = None
     """How `/proc` is mounted: `Default` or `Unmasked`."""
     read_only_root_filesystem: bool | None = None
-    """Whether its root file system is read-only."""
+    """Whether the container's root file system is read-only."""
     run_as_group: int | None = None
-    """The group that it runs as."""
+    """ID of the group that the container runs as."""
     run_as_non_root: bool | None = None
     """Whether running as root is rejected."""
     run_as_user: int | None = None
-    """The user that it runs as."""
+    """ID of the user that the container runs as."""
     se_linux_options: SELinuxOptions | None = None
     """The SELinux label."""
     seccomp_profile: SeccompProfile | None = None
@@ -89,13 +89,13 @@ class Sysctl(Model):
     """A kernel setting."""
 
     name: str
-    """Its name."""
+    """Name of the setting."""
     value: str
-    """Its value."""
+    """Value of the setting."""
 
 
 class PodSecurityContext(Model):
-    """Security settings of all containers of a pod."""
+    """Security settings for all containers of a pod."""
 
     app_armor_profile: AppArmorProfile | None = None
     """The AppArmor profile."""
@@ -104,11 +104,11 @@ class PodSecurityContext(Model):
     fs_group_change_policy: str | None = None
     """When volumes change owner: `OnRootMismatch` or `Always`."""
     run_as_group: int | None = None
-    """The group that they run as."""
+    """ID of the group that the containers run as."""
     run_as_non_root: bool | None = None
     """Whether running as root is rejected."""
     run_as_user: int | None = None
-    """The user that they run as."""
+    """ID of the user that the containers run as."""
     se_linux_change_policy: str | None = None
     """How volumes are labelled: `MountOption` or `Recursive`."""
     se_linux_options: SELinuxOptions | None = None

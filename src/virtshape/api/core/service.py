@@ -12,26 +12,26 @@ class ServicePort(Model):
     port: Int32
     """The port's number."""
     name: str | None = None
-    """The port's name; needed if there are several."""
+    """The port's name; required if there are several ports."""
     app_protocol: str | None = None
     """Application protocol of the port."""
     node_port: Int32 | None = None
     """Port on every node."""
     protocol: str | None = None
-    """`TCP` (also if absent), `UDP` or `SCTP`."""
+    """`TCP` (default), `UDP` or `SCTP`."""
     target_port: IntOrString | None = None
     """The pods' port, by number or name; the same number if absent."""
 
 
 class ClientIPConfig(Model):
-    """Duration of the session affinity."""
+    """Duration of session affinity."""
 
     timeout_seconds: Int32 | None = None
     """Duration in seconds; three hours if absent."""
 
 
 class SessionAffinityConfig(Model):
-    """Settings of the session affinity."""
+    """Settings for session affinity."""
 
     client_ip: ClientIPConfig | None = field(default=None, name="clientIP")
     """Affinity by client address."""
@@ -47,11 +47,11 @@ class ServiceSpec(Model):
     cluster_ip: str | None = field(default=None, name="clusterIP")
     """Cluster-internal address; `None` for a headless service."""
     cluster_ips: list[str] | None = field(default=None, name="clusterIPs")
-    """Its addresses inside the cluster, one for each IP family."""
+    """Addresses of the service inside the cluster, one for each IP family."""
     external_ips: list[str] | None = field(default=None, name="externalIPs")
     """Additional addresses on which nodes accept traffic."""
     external_name: str | None = None
-    """DNS name that the service is an alias of, for type `ExternalName`."""
+    """DNS name for which the service is an alias, for type `ExternalName`."""
     external_traffic_policy: str | None = None
     """Pods that receive external traffic: all (`Cluster`) or those on the node (`Local`)."""
     health_check_node_port: Int32 | None = None
@@ -59,9 +59,9 @@ class ServiceSpec(Model):
     internal_traffic_policy: str | None = None
     """Pods that receive internal traffic: all (`Cluster`) or those on the node (`Local`)."""
     ip_families: list[str] | None = None
-    """Its IP families."""
+    """IP families of the service."""
     ip_family_policy: str | None = None
-    """How many IP families: `SingleStack`, `PreferDualStack` or `RequireDualStack`."""
+    """Number of IP families: `SingleStack`, `PreferDualStack` or `RequireDualStack`."""
     load_balancer_class: str | None = None
     """Class of the load balancer implementation."""
     load_balancer_ip: str | None = field(default=None, name="loadBalancerIP")
@@ -69,15 +69,15 @@ class ServiceSpec(Model):
     load_balancer_source_ranges: list[str] | None = None
     """Client addresses that the load balancer accepts."""
     ports: list[ServicePort] | None = None
-    """The ports that it offers."""
+    """The ports that the service offers."""
     publish_not_ready_addresses: bool | None = None
     """Whether addresses of pods that are not ready are published."""
     selector: dict[str, str] | None = None
-    """The labels of its pods."""
+    """The labels of the service's pods."""
     session_affinity: str | None = None
     """Session affinity: `None` or `ClientIP`."""
     session_affinity_config: SessionAffinityConfig | None = None
-    """Settings of the session affinity."""
+    """Settings for session affinity."""
     traffic_distribution: str | None = None
     """Which pods are preferred, such as `PreferClose`."""
 
@@ -97,13 +97,13 @@ class LoadBalancerIngress(Model):
     """An address of a load balancer."""
 
     hostname: str | None = None
-    """Its name."""
+    """Host name of the load balancer."""
     ip: str | None = None
-    """Its address."""
+    """IP address of the load balancer."""
     ip_mode: str | None = None
-    """Whether packets have this address as destination (`VIP`) or another one (`Proxy`)."""
+    """Whether packets arrive with this address as destination (`VIP`) or another one (`Proxy`)."""
     ports: list[PortStatus] | None = None
-    """Its ports."""
+    """Ports of the load balancer."""
 
 
 class LoadBalancerStatus(Model):
@@ -119,7 +119,7 @@ class ServiceStatus(Model):
     conditions: list[Condition] | None = None
     """Current conditions."""
     load_balancer: LoadBalancerStatus | None = None
-    """Its load balancer."""
+    """State of the load balancer."""
 
 
 class Service(KubernetesObject, kw_only=True):

@@ -1,4 +1,4 @@
-"""Struct of service accounts, and the user names that they have."""
+"""Struct of service accounts, and their user names."""
 
 from typing import Final
 
@@ -19,11 +19,11 @@ class ServiceAccount(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     automount_service_account_token: bool | None = None
-    """Whether its pods get a token, if they do not set it."""
+    """Whether pods that do not set this themselves get a token."""
     image_pull_secrets: list[LocalObjectReference] | None = None
-    """Image pull secrets of its pods."""
+    """Image pull secrets of the account's pods."""
     secrets: list[ObjectReference] | None = None
-    """The secrets that its pods may use."""
+    """The secrets that the account's pods may use."""
 
 
 def name_account_user(namespace: str, name: str) -> str:

@@ -15,13 +15,13 @@ class PersistentVolumeClaimVolumeSource(Model):
     """A claim used as a volume."""
 
     claim_name: str
-    """The PersistentVolumeClaim to use, from the namespace of the VM."""
+    """The PersistentVolumeClaim to use, in the VM's namespace."""
     read_only: bool | None = None
-    """Set true to mount it read-only."""
+    """Set true to mount the claim read-only."""
 
 
 class TypedLocalObjectReference(Model):
-    """An object of some kind in the same namespace."""
+    """A reference to an object of any kind in the same namespace."""
 
     name: str
     """The object's name."""
@@ -32,7 +32,7 @@ class TypedLocalObjectReference(Model):
 
 
 class TypedObjectReference(Model):
-    """An object of some kind, possibly in another namespace."""
+    """A reference to an object of any kind, possibly in another namespace."""
 
     name: str
     """The object's name."""
@@ -57,7 +57,7 @@ class PersistentVolumeClaimSpec(Model):
     """The storage that a claim requests."""
 
     resources: VolumeResourceRequirements | None = None
-    """Its size."""
+    """Size of the requested volume."""
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
     """Access modes; live migration needs ReadWriteMany."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
@@ -71,6 +71,6 @@ class PersistentVolumeClaimSpec(Model):
     selector: LabelSelector | None = None
     """Selects existing volumes by label; no new volume is provisioned."""
     volume_name: str | None = None
-    """Bind to the PersistentVolume of this name."""
+    """Bind to the PersistentVolume with this name."""
     volume_attributes_class_name: str | None = None
     """Class of mutable attributes, such as I/O rates; can be changed later, unlike the storage class."""

@@ -56,7 +56,7 @@ class ConfigMapVolumeSource(Model):
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the config map or its keys may be missing."""
 
 
 class SecretVolumeSource(Model):
@@ -69,7 +69,7 @@ class SecretVolumeSource(Model):
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the secret or its keys may be missing."""
     secret_name: str | None = None
     """The secret's name."""
 
@@ -104,10 +104,10 @@ class EphemeralVolumeSource(Model):
 
 
 class HostPathVolumeSource(Model):
-    """A file or directory of the node."""
+    """A file or directory on the node."""
 
     path: str
-    """Its path."""
+    """Path on the node."""
     type: str | None = None
     """Expected type, such as `Directory` or `FileOrCreate`."""
 
@@ -140,7 +140,7 @@ class NFSVolumeSource(Model):
     """An NFS share."""
 
     path: str
-    """Its path on the server."""
+    """Path of the share on the server."""
     server: str
     """The server."""
     read_only: bool | None = None
@@ -155,7 +155,7 @@ class ConfigMapProjection(Model):
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the config map or its keys may be missing."""
 
 
 class SecretProjection(Model):
@@ -166,7 +166,7 @@ class SecretProjection(Model):
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
-    """Whether it may be missing."""
+    """Whether the secret or its keys may be missing."""
 
 
 class DownwardAPIProjection(Model):
@@ -197,9 +197,9 @@ class ClusterTrustBundleProjection(Model):
     name: str | None = None
     """Name of a single bundle."""
     label_selector: LabelSelector | None = None
-    """The labels of the bundles, with a signer."""
+    """Selects bundles by label; used with `signerName`."""
     optional: bool | None = None
-    """Whether they may be missing."""
+    """Whether the bundles may be missing."""
     signer_name: str | None = None
     """The signer of the bundles."""
     user: int | None = None
@@ -228,7 +228,7 @@ class PodCertificateProjection(Model):
 
 
 class VolumeProjection(Model):
-    """One of several sources in a directory; exactly one of these."""
+    """A source of a projected volume; exactly one field must be set."""
 
     cluster_trust_bundle: ClusterTrustBundleProjection | None = None
     """Certificate authorities of the cluster."""
@@ -256,20 +256,20 @@ class ProjectedVolumeSource(Model):
 
 
 class Volume(Model):
-    """A volume that a pod's containers can use; exactly one source."""
+    """A volume that a pod's containers can use; exactly one source must be set."""
 
     name: str
     """The volume's name in the pod."""
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
-    """A disk of AWS."""
+    """An AWS EBS volume."""
     azure_disk: AzureDiskVolumeSource | None = None
-    """A disk of Azure."""
+    """An Azure disk."""
     azure_file: AzureFileVolumeSource | None = None
-    """A file share of Azure."""
+    """An Azure file share."""
     cephfs: CephFSVolumeSource | None = None
     """A Ceph file system."""
     cinder: CinderVolumeSource | None = None
-    """A disk of OpenStack."""
+    """An OpenStack Cinder volume."""
     config_map: ConfigMapVolumeSource | None = None
     """The keys of a config map."""
     csi: CSIVolumeSource | None = None
@@ -287,13 +287,13 @@ class Volume(Model):
     flocker: FlockerVolumeSource | None = None
     """A Flocker dataset."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
-    """A disk of Google Cloud."""
+    """A Google Cloud persistent disk."""
     git_repo: GitRepoVolumeSource | None = None
     """A Git repository; no longer supported."""
     glusterfs: GlusterfsVolumeSource | None = None
     """A Gluster volume."""
     host_path: HostPathVolumeSource | None = None
-    """A file or directory of the node."""
+    """A file or directory on the node."""
     image: ImageVolumeSource | None = None
     """The files of a container image."""
     iscsi: ISCSIVolumeSource | None = None
@@ -301,9 +301,9 @@ class Volume(Model):
     nfs: NFSVolumeSource | None = None
     """An NFS share."""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
-    """A claim of the namespace."""
+    """A claim in the same namespace."""
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
-    """A disk of Photon."""
+    """A Photon persistent disk."""
     portworx_volume: PortworxVolumeSource | None = None
     """A Portworx volume."""
     projected: ProjectedVolumeSource | None = None
@@ -319,4 +319,4 @@ class Volume(Model):
     storageos: StorageOSVolumeSource | None = None
     """A StorageOS volume."""
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
-    """A disk of vSphere."""
+    """A vSphere disk."""

@@ -71,7 +71,7 @@ class MemoryInstancetype(Model, kw_only=True):
     hugepages: Hugepages | None = None
     """Back the guest's memory with huge pages of the node; excludes overcommitPercent."""
     overcommit_percent: Int32 | None = None
-    """Percentage of guest memory not requested from the node, 0 (default) to 100; with 20, a 10Gi guest requests 8Gi."""
+    """Percentage of guest memory that the node does not reserve, 0 (default) to 100; with 20, 10Gi requests 8Gi."""
 
 
 class VirtualMachineInstancetypeSpec(Model, kw_only=True):
