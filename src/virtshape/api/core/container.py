@@ -216,7 +216,7 @@ class ContainerResizePolicy(Model):
 
 
 class ContainerRestartRuleOnExitCodes(Model):
-    """A set of exit codes, or all except a set."""
+    """Exit codes that a restart rule applies to."""
 
     operator: str
     """Operator: `In` or `NotIn`."""

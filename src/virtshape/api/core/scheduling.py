@@ -83,7 +83,7 @@ class NodeSelectorTerm(Model):
     match_expressions: list[NodeSelectorRequirement] | None = None
     """Tests of the node's labels."""
     match_fields: list[NodeSelectorRequirement] | None = None
-    """Tests of the node's fields; only metadata.name is known."""
+    """Tests of the node's fields; only metadata.name is supported."""
 
 
 class PreferredSchedulingTerm(Model):
@@ -112,7 +112,7 @@ class NodeAffinity(Model):
 
 
 class PodAffinityTerm(Model):
-    """Pods to be scheduled with or apart from, and the topology domain."""
+    """Selected pods, and the topology domain in which this pod runs with them or apart from them."""
 
     topology_key: str
     """Node label that defines the domain, such as kubernetes.io/hostname for the same node."""
@@ -123,9 +123,9 @@ class PodAffinityTerm(Model):
     mismatch_label_keys: list[str] | None = None
     """Only pods whose values for these labels differ from this pod's; needs labelSelector."""
     namespaces: list[str] | None = None
-    """Namespaces of those pods, in addition to namespaceSelector; this pod's namespace if both are absent."""
+    """Namespaces of the selected pods, in addition to namespaceSelector; this pod's if both are absent."""
     namespace_selector: LabelSelector | None = None
-    """Selects the namespaces of those pods by label; {} for all."""
+    """Selects the namespaces of the pods by label; {} for all."""
 
 
 class WeightedPodAffinityTerm(Model):

@@ -12,16 +12,16 @@ class CertConfig(Model):
     duration: Duration | None = None
     """How long a certificate is valid, such as 24h."""
     renew_before: Duration | None = None
-    """How long before expiry it is renewed; shorter than duration."""
+    """How long before its expiry a certificate is renewed; must be shorter than duration."""
 
 
 class KubeVirtSelfSignConfiguration(Model):
     """Lifetimes of self-signed certificates."""
 
     ca: CertConfig | None = None
-    """Certificate of the CA, a week by default; an old one stays trusted until it expires."""
+    """Lifetime of the CA's certificate, a week by default; an old certificate stays trusted until it expires."""
     server: CertConfig | None = None
-    """Certificates of the components, a day by default; an old one is replaced at once."""
+    """Lifetime of the components' certificates, a day by default; an old certificate is replaced at once."""
     ca_rotate_interval: Duration | None = None
     """Deprecated in favour of ca.duration."""
     ca_overlap_interval: Duration | None = None
@@ -34,7 +34,7 @@ class KubeVirtCertificateRotateStrategy(Model):
     """Source of the certificates of the components."""
 
     self_signed: KubeVirtSelfSignConfiguration | None = None
-    """Self-signed; the only supported source."""
+    """Self-signed certificates; the only supported source."""
 
 
 class TokenBucketRateLimiter(Settings):
@@ -64,7 +64,7 @@ class ReloadableComponentConfiguration(Settings):
     """Settings that a component applies without a restart."""
 
     rest_client: RESTClientConfiguration | None = None
-    """Settings of its API client."""
+    """Settings of the component's API client."""
 
 
 class LogVerbosity(Settings):
@@ -79,7 +79,7 @@ class LogVerbosity(Settings):
     virt_launcher: Int32 | None = None
     """Verbosity of the launchers, one per running VM."""
     virt_operator: Int32 | None = None
-    """Verbosity of the operator that installs the rest."""
+    """Verbosity of the operator that installs the other components."""
     virt_synchronization_controller: Int32 | None = None
     """Verbosity of the controller for migrations between clusters."""
     node_verbosity: dict[str, Int32] | None = None
@@ -92,7 +92,7 @@ class TLSConfiguration(Settings):
     min_tls_version: str | None = field(default=None, name="minTLSVersion")
     """Oldest protocol: VersionTLS10, VersionTLS11, VersionTLS12 (default) or VersionTLS13."""
     ciphers: list[str] | None = None
-    """Cipher suites by their IANA names; not with VersionTLS13, which has its own."""
+    """Cipher suites by their IANA names; not allowed with VersionTLS13, whose suites are fixed."""
 
 
 class Flags(Model):
@@ -107,20 +107,20 @@ class Flags(Model):
 
 
 class CustomizeComponentsPatch(Model):
-    """A patch of an object of the installation."""
+    """A patch for an installed object."""
 
     type: str
     """Type of the patch: json, merge or strategic."""
     patch: str
     """The patch itself, as JSON text."""
     resource_name: str
-    """Name of the object, such as virt-controller; * for all of that type."""
+    """Name of the object, such as virt-controller; * for all objects of the type."""
     resource_type: str
     """Kind of the object, such as Deployment."""
 
 
 class CustomizeComponents(Model):
-    """Patches and flags of the installation; they are kept across updates."""
+    """Patches and flags for the installation; they are kept across updates."""
 
     patches: list[CustomizeComponentsPatch] | None = None
     """Patches, applied in this order."""
@@ -136,7 +136,7 @@ class NodePlacement(Model):
     affinity: Affinity | None = None
     """Affinity rules of the pods."""
     tolerations: list[Toleration] | None = None
-    """Taints that the pods tolerate, in addition to the default ones."""
+    """Taints that the pods tolerate, in addition to those tolerated by default."""
 
 
 class ComponentConfig(Model):
@@ -145,7 +145,7 @@ class ComponentConfig(Model):
     node_placement: NodePlacement | None = None
     """Scheduling constraints of the components."""
     replicas: int | None = None
-    """Replicas of each component; chosen by the size of the cluster if absent."""
+    """Replicas of each component; depends on the size of the cluster if absent."""
 
 
 class KubeVirtWorkloadUpdateStrategy(Model):

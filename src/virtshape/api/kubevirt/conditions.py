@@ -1,7 +1,7 @@
 """
 Find, set and remove conditions of VMs, instances and the KubeVirt object.
 
-Pure functions: each returns a new list.
+No function modifies its arguments: changes are returned as a new list.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def is_condition_true(conditions: Sequence[C] | None, name: str) -> bool:
 
 
 def put_condition(conditions: Sequence[C] | None, wanted: C, now: str) -> list[C]:
-    """Return the conditions with this one added or replaced; its transition time changes only with its status."""
+    """Return the conditions with `wanted` added or replaced; its transition time changes only with its status."""
     current = find_condition(conditions, wanted.type)
     kept: list[C] = list(conditions or ())
     if current is None:

@@ -1,5 +1,5 @@
 """
-Structs of the configuration in the KubeVirt object: settings of VMs in this cluster.
+Structs of the configuration in the KubeVirt object: settings for VMs in this cluster.
 
 Defaults are applied where a setting is used.
 """
@@ -37,29 +37,29 @@ class ArchConfiguration(Settings):
     default_architecture: str | None = None
     """Architecture of VMs that name none; amd64 by default."""
     amd64: ArchSpecificConfiguration | None = None
-    """For amd64; machine type q35 by default."""
+    """Defaults for amd64; the machine type is q35 if unset."""
     arm64: ArchSpecificConfiguration | None = None
-    """For arm64; machine type virt by default."""
+    """Defaults for arm64; the machine type is virt if unset."""
     s390x: ArchSpecificConfiguration | None = None
-    """For s390x; machine type s390-ccw-virtio by default."""
+    """Defaults for s390x; the machine type is s390-ccw-virtio if unset."""
     ppc64le: ArchSpecificConfiguration | None = None
     """Deprecated: ppc64le is no longer supported."""
 
 
 class ChangedBlockTrackingSelectors(Settings):
-    """VMs with changed block tracking; one of the selectors must match."""
+    """Selects the VMs with changed block tracking; one of the selectors must match."""
 
     namespace_label_selector: LabelSelector | None = None
-    """VMs in namespaces with these labels."""
+    """Selects VMs in namespaces with these labels."""
     virtual_machine_label_selector: LabelSelector | None = None
-    """VMs with these labels."""
+    """Selects VMs with these labels."""
 
 
 class CommonInstancetypesDeployment(Settings):
     """The catalog of common instance types and preferences."""
 
     enabled: bool | None = None
-    """Whether it is installed; true by default."""
+    """Whether the catalog is installed; true by default."""
 
 
 class TDXAttestationConfiguration(Settings):
@@ -68,7 +68,7 @@ class TDXAttestationConfiguration(Settings):
     enforced: bool | None = None
     """Set true to run TDX VMs only on nodes with a quote generation service."""
     qgs_socket_path: str | None = None
-    """Path of that service's socket on the node."""
+    """Path of the quote generation service's socket on the node."""
 
 
 class TDXConfiguration(Settings):
@@ -82,7 +82,7 @@ class ConfidentialComputeConfiguration(Settings):
     """Settings for guests with encrypted memory."""
 
     tdx: TDXConfiguration | None = None
-    """For Intel TDX."""
+    """Settings for Intel TDX guests."""
 
 
 class DiskVerification(Settings):
@@ -132,15 +132,15 @@ class InstancetypeConfiguration(Settings):
     """How VMs refer to their instance type and preference."""
 
     reference_policy: str | None = None
-    """reference (default) keeps a copy for the VM; expand writes it into VMs that have none, expandAll into all."""
+    """reference (default) stores a revision; expand writes the fields into VMs without one, expandAll into all VMs."""
     missing_reference: Literal["Reject", "Defer"] | None = None
-    """If the named object does not exist: Reject (default) refuses the VM, Defer starts it once the object appears."""
+    """If the named object does not exist: Reject (default) rejects the VM, Defer starts it once the object exists."""
     revision_name: Literal["Spec", "Status"] | None = None
     """Where the controller writes the names of a VM's revisions: Spec (default) and status, or Status alone."""
 
 
 class KSMConfiguration(Settings):
-    """Nodes with kernel same-page merging (KSM)."""
+    """Selects the nodes with kernel same-page merging (KSM)."""
 
     node_label_selector: LabelSelector | None = None
     """Labels of the nodes; {} for every node, absent for none."""
@@ -152,9 +152,9 @@ class LiveUpdateConfiguration(Settings):
     max_hotplug_ratio: int | None = None
     """Maximum size as a multiple of the size at start, if the other fields are absent; 4 by default."""
     max_cpu_sockets: int | None = None
-    """Maximum sockets of a VM that sets no maxSockets; one that starts with more cannot grow."""
+    """Maximum sockets of a VM that sets no maxSockets; a VM that starts with more cannot grow."""
     max_guest: Quantity | None = None
-    """Maximum memory of a VM that sets no maxGuest; one that starts with more cannot grow."""
+    """Maximum memory of a VM that sets no maxGuest; a VM that starts with more cannot grow."""
 
 
 class ResourceRequirementsWithoutClaims(Settings):
@@ -177,17 +177,17 @@ class InterfaceBindingPlugin(Settings):
     """A network binding plugin."""
 
     network_attachment_definition: str | None = None
-    """Its network attachment, as name or namespace/name; in the VM's namespace by default."""
+    """The plugin's network attachment, as name or namespace/name; in the VM's namespace by default."""
     sidecar_image: str | None = None
     """Image of a sidecar container that sets up the interface."""
     domain_attachment_type: str | None = None
     """How the guest is attached, with or without a sidecar: tap or managedTap."""
     downward_api: str | None = field(default=None, name="downwardAPI")
-    """Information passed to the sidecar; `device-info` for information about the network device."""
+    """Information for the sidecar; `device-info` for information about the network device."""
     migration: InterfaceBindingMigration | None = None
-    """Present, even as {}, if VMs that use it can migrate."""
+    """Present, even as {}, if VMs that use the plugin can migrate."""
     compute_resource_overhead: ResourceRequirementsWithoutClaims | None = None
-    """Additional resources of the launcher container for each VM that uses it."""
+    """Additional resources of the launcher container for each VM that uses the plugin."""
 
 
 class NetworkConfiguration(Settings):
@@ -207,11 +207,11 @@ class PersistentReservationConfiguration(Settings):
     """SCSI persistent reservations, which cluster software in guests needs."""
 
     enabled: bool | None = None
-    """Whether LUNs may use them; false by default."""
+    """Whether LUNs may use persistent reservations; false by default."""
 
 
 class CustomProfile(Settings):
-    """A seccomp profile; one of the two fields."""
+    """A seccomp profile; one of the two fields must be set."""
 
     localhost_profile: str | None = None
     """File of the profile, below the kubelet's seccomp folder."""
@@ -230,7 +230,7 @@ class SeccompConfiguration(Settings):
     """Seccomp profiles."""
 
     virtual_machine_instance_profile: VirtualMachineInstanceProfile | None = None
-    """For launchers."""
+    """Seccomp settings of launchers."""
 
 
 class SMBiosConfiguration(Settings):
@@ -239,7 +239,7 @@ class SMBiosConfiguration(Settings):
     manufacturer: str | None = None
     """Manufacturer in the SMBIOS tables; KubeVirt by default."""
     product: str | None = None
-    """Name of the product; None by default."""
+    """Name of the product; "None" by default."""
     family: str | None = None
     """Family of products; KubeVirt by default."""
     sku: str | None = None
@@ -258,10 +258,10 @@ class SupportContainerResources(Settings):
 
 
 class VirtTemplateDeployment(Settings):
-    """Templates of VMs."""
+    """Deployment of VM templates."""
 
     enabled: bool | None = None
-    """Whether they are installed; true by default if their feature gate is enabled."""
+    """Whether VM templates are installed; true by default if their feature gate is enabled."""
 
 
 class DisableFreePageReporting(Settings):
@@ -282,14 +282,14 @@ class VirtualMachineOptions(Settings):
 
 
 class KubeVirtConfiguration(Settings):
-    """Settings of VMs in this cluster."""
+    """Settings for VMs in this cluster."""
 
     instancetype: InstancetypeConfiguration | None = None
     """How VMs refer to their instance type and preference."""
     common_instancetypes_deployment: CommonInstancetypesDeployment | None = None
     """Whether the catalog of common instance types is installed."""
     architecture_configuration: ArchConfiguration | None = None
-    """Defaults by CPU architecture, the machine type among them."""
+    """Defaults by CPU architecture, such as the machine type."""
     cpu_model: str | None = None
     """CPU model of VMs that name none, such as host-passthrough; host-model by default."""
     cpu_request: Quantity | None = None
@@ -299,11 +299,11 @@ class KubeVirtConfiguration(Settings):
     eviction_strategy: str | None = None
     """Default eviction strategy of VMs: None, LiveMigrate, LiveMigrateIfPossible or External."""
     vm_rollout_strategy: str | None = None
-    """When a larger size of a running VM takes effect: LiveUpdate (default) where possible, Stage at its restart."""
+    """When a larger size of a running VM takes effect: LiveUpdate (default), at once if possible; Stage, at a restart."""
     live_update_configuration: LiveUpdateConfiguration | None = None
     """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None
-    """Settings of live migrations."""
+    """Settings for live migrations."""
     network: NetworkConfiguration | None = None
     """Network settings of VMs."""
     permitted_host_devices: PermittedHostDevices | None = None
@@ -325,13 +325,13 @@ class KubeVirtConfiguration(Settings):
     auto_cpu_limit_namespace_label_selector: LabelSelector | None = field(
         default=None, name="autoCPULimitNamespaceLabelSelector"
     )
-    """Namespaces whose VMs get a CPU limit equal to their vCPUs, unless their CPUs are dedicated."""
+    """Selects namespaces whose VMs get a CPU limit equal to their vCPUs, unless their CPUs are dedicated."""
     mem_balloon_stats_period: int | None = None
-    """Seconds between reports of a guest's memory usage, 10 by default; 0 disables them."""
+    """Seconds between reports of a guest's memory usage, 10 by default; 0 disables the reports."""
     ksm_configuration: KSMConfiguration | None = None
-    """Nodes with kernel same-page merging (KSM)."""
+    """Selects the nodes with kernel same-page merging (KSM)."""
     changed_block_tracking_label_selectors: ChangedBlockTrackingSelectors | None = None
-    """VMs with changed block tracking, which incremental backups need."""
+    """Selects the VMs with changed block tracking, which incremental backups need."""
     vm_state_storage_class: str | None = None
     """Storage class of claims for TPM and EFI state; the default class if absent."""
     persistent_reservation_configuration: PersistentReservationConfiguration | None = None
@@ -345,7 +345,7 @@ class KubeVirtConfiguration(Settings):
     selinux_launcher_type: str | None = None
     """SELinux type of the pods that VMs run in."""
     seccomp_configuration: SeccompConfiguration | None = None
-    """Seccomp settings of those pods."""
+    """Seccomp settings of the pods that VMs run in."""
     tls_configuration: TLSConfiguration | None = None
     """TLS settings of the components' servers."""
     role_aggregation_strategy: str | None = None
@@ -355,13 +355,13 @@ class KubeVirtConfiguration(Settings):
     developer_configuration: DeveloperConfiguration | None = None
     """Feature gates, overcommit and other settings, mostly for tests."""
     api_configuration: ReloadableComponentConfiguration | None = None
-    """Limits of the API server as a client."""
+    """Rate limits for requests that the API server sends."""
     controller_configuration: ReloadableComponentConfiguration | None = None
-    """Limits of the controllers as clients."""
+    """Rate limits for requests that the controllers send."""
     handler_configuration: ReloadableComponentConfiguration | None = None
-    """Limits of the agents on the nodes as clients."""
+    """Rate limits for requests that the agents on the nodes send."""
     webhook_configuration: ReloadableComponentConfiguration | None = None
-    """Limits of the admission webhooks as clients."""
+    """Rate limits for requests that the admission webhooks send."""
     machine_type: str | None = None
     """Deprecated in favour of architectureConfiguration: machine type of VMs that name none."""
     emulated_machines: list[str] | None = None

@@ -8,11 +8,11 @@ from virtshape.api.model import Model
 
 
 class ConfigDriveSSHPublicKeyAccessCredentialPropagation(Model):
-    """Write the keys to the metadata of the VM's config drive; has no settings."""
+    """Writes the keys to the metadata of the VM's config drive (no settings)."""
 
 
 class NoCloudSSHPublicKeyAccessCredentialPropagation(Model):
-    """Write the keys to the metadata of the VM's NoCloud disk; has no settings."""
+    """Writes the keys to the metadata of the VM's NoCloud disk (no settings)."""
 
 
 class QemuGuestAgentSSHPublicKeyAccessCredentialPropagation(Model):
@@ -23,12 +23,12 @@ class QemuGuestAgentSSHPublicKeyAccessCredentialPropagation(Model):
 
 
 class SSHPublicKeyAccessCredentialPropagationMethod(Model):
-    """How SSH keys are set in the guest; exactly one of these."""
+    """How SSH keys are set in the guest; exactly one field must be set."""
 
     no_cloud: NoCloudSSHPublicKeyAccessCredentialPropagation | None = None
-    """`{}` sends them by cloud-init at first boot; needs a `cloudInitNoCloud` volume."""
+    """`{}` passes the keys to cloud-init at first boot; needs a `cloudInitNoCloud` volume."""
     config_drive: ConfigDriveSSHPublicKeyAccessCredentialPropagation | None = None
-    """`{}` sends them by cloud-init at first boot; needs a `cloudInitConfigDrive` volume."""
+    """`{}` passes the keys to cloud-init at first boot; needs a `cloudInitConfigDrive` volume."""
     qemu_guest_agent: QemuGuestAgentSSHPublicKeyAccessCredentialPropagation | None = None
     """Applies changes of the Secret while the guest runs; needs the QEMU guest agent in the guest."""
 
@@ -57,14 +57,14 @@ class SSHPublicKeyAccessCredential(Model):
 
 
 class QemuGuestAgentUserPasswordAccessCredentialPropagation(Model):
-    """The guest agent sets the passwords while the guest runs; has no settings."""
+    """The guest agent sets the passwords while the guest runs (no settings)."""
 
 
 class UserPasswordAccessCredentialPropagationMethod(Model):
     """How passwords are set in the guest."""
 
     qemu_guest_agent: QemuGuestAgentUserPasswordAccessCredentialPropagation | None = None
-    """`{}` sets them in the running guest; needs the QEMU guest agent in it."""
+    """`{}` sets the passwords in the running guest; needs the QEMU guest agent in the guest."""
 
 
 class UserPasswordAccessCredentialSource(Model):
@@ -84,7 +84,7 @@ class UserPasswordAccessCredential(Model):
 
 
 class AccessCredential(Model):
-    """Credentials for the guest: exactly one of SSH keys and passwords."""
+    """Credentials for the guest: either SSH keys or passwords."""
 
     ssh_public_key: SSHPublicKeyAccessCredential | None = None
     """SSH public keys. Excludes `userPassword`."""

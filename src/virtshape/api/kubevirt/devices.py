@@ -17,7 +17,7 @@ PCI_ADDRESS: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.
 
 
 class ClientPassthroughDevices(Model):
-    """Allows a client to redirect its USB devices to the guest; has no settings."""
+    """Allows a client to redirect its USB devices to the guest (no settings)."""
 
 
 class CustomBlockSize(Model):
@@ -44,7 +44,7 @@ class CDRomTarget(Model):
     """A disk that the guest sees as a CD-ROM drive."""
 
     bus: str | None = None
-    """Bus of the drive: `sata`, `scsi` or `virtio`; the preference decides when absent, then `sata`."""
+    """Bus of the drive: `sata`, `scsi` or `virtio`. Default: that of the preference, or `sata`."""
     readonly: bool | None = None
     """Whether the medium is write-protected. Default: true."""
     tray: str | None = None
@@ -55,7 +55,7 @@ class DiskTarget(Model):
     """A disk that the guest sees as a hard disk."""
 
     bus: str | None = None
-    """Bus of the disk: `virtio`, `sata`, `scsi` or `usb`; the preference decides when absent, then `sata`."""
+    """Bus of the disk: `virtio`, `sata`, `scsi` or `usb`. Default: that of the preference, or `sata`."""
     pci_address: str | None = None
     """Fixed PCI address in the guest, such as `0000:81:01.10`; only for the bus `virtio`."""
     readonly: bool | None = None
@@ -66,7 +66,7 @@ class LunTarget(Model):
     """A disk that passes the guest's SCSI commands on to the storage."""
 
     bus: str | None = None
-    """Bus of the LUN: `scsi`, `sata` or `virtio`; the preference decides when absent, then `sata`."""
+    """Bus of the LUN: `scsi`, `sata` or `virtio`. Default: that of the preference, or `sata`."""
     readonly: bool | None = None
     """Whether the disk is read-only. Default: false."""
     reservation: bool | None = None
@@ -74,7 +74,7 @@ class LunTarget(Model):
 
 
 class Disk(Model):
-    """A disk, CD-ROM or LUN of the guest; at most one of the three, a disk when none is given."""
+    """A disk, CD-ROM or LUN of the guest; at most one of `disk`, `cdrom` and `lun`, a disk if none is set."""
 
     name: str
     """Name of the volume behind this disk."""
@@ -107,11 +107,11 @@ class Disk(Model):
 
 
 class DownwardMetrics(Model):
-    """Host metrics for the guest through a virtio-serial port; has no settings."""
+    """Host metrics for the guest through a virtio-serial port (no settings)."""
 
 
 class FilesystemVirtiofs(Model):
-    """Sharing over virtiofs; has no settings."""
+    """Sharing over virtiofs (no settings)."""
 
 
 class Filesystem(Model):
@@ -145,7 +145,7 @@ class GPU(Model):
     name: str
     """Name of this device within the VM."""
     device_name: str | None = None
-    """Resource the node offers it under, for example `nvidia.com/TU104GL_Tesla_T4`. Excludes `claimName`."""
+    """Name of the node's resource, for example `nvidia.com/TU104GL_Tesla_T4`. Excludes `claimName`."""
     claim_name: str | None = None
     """Entry of the VM's `resourceClaims` to take the GPU from. Excludes `deviceName`."""
     request_name: str | None = None
@@ -162,7 +162,7 @@ class HostDevice(Model):
     name: str
     """Name of this device within the VM."""
     device_name: str | None = None
-    """Resource the node offers it under, for example `intel.com/qat`. Excludes `claimName`."""
+    """Name of the node's resource, for example `intel.com/qat`. Excludes `claimName`."""
     claim_name: str | None = None
     """Entry of the VM's `resourceClaims` to take the device from. Excludes `deviceName`."""
     request_name: str | None = None
@@ -179,18 +179,18 @@ class Input(Model):
     type: str
     """Type of device; only `tablet`, a pointer that follows the viewer's mouse."""
     bus: str | None = None
-    """`usb` or `virtio`; the preference decides when absent, then `usb`."""
+    """Bus of the device: `usb` or `virtio`. Default: that of the preference, or `usb`."""
 
 
 class PanicDevice(Model):
-    """A panic device: reports a crash of the guest to the host."""
+    """A panic device, which reports a crash of the guest to the host."""
 
     model: str | None = None
     """`isa`, `hyperv` (Windows) or `pvpanic`; chosen by architecture when absent."""
 
 
 class Rng(Model):
-    """A virtio random number generator fed by the host; has no settings."""
+    """A virtio random number generator fed by the host (no settings)."""
 
 
 class SoundDevice(Model):
@@ -199,7 +199,7 @@ class SoundDevice(Model):
     name: str
     """Name of this device within the VM."""
     model: str | None = None
-    """`ich9` or `ac97`; the preference decides when absent, then `ich9`."""
+    """Model of the card: `ich9` or `ac97`. Default: that of the preference, or `ich9`."""
 
 
 class TPMDevice(Model):
@@ -208,14 +208,14 @@ class TPMDevice(Model):
     enabled: bool | None = None
     """`false` removes the TPM even if the preference has one. Default: true."""
     persistent: bool | None = None
-    """`true` keeps the TPM's keys when the VM is stopped; needed for disk encryption bound to it. Default: false."""
+    """`true` keeps the TPM's keys when the VM is stopped, as disk encryption bound to the TPM needs. Default: false."""
 
 
 class VideoDevice(Model):
     """The emulated graphics card."""
 
     type: str | None = None
-    """`vga`, `bochs`, `virtio` or `ramfb`. On amd64 BIOS guests default to `vga` and EFI guests to `bochs`."""
+    """`vga`, `bochs`, `virtio` or `ramfb`. Default on amd64: `vga` for BIOS guests, `bochs` for EFI guests."""
 
 
 class Diag288Watchdog(Model):
@@ -233,7 +233,7 @@ class I6300ESBWatchdog(Model):
 
 
 class Watchdog(Model):
-    """A watchdog that acts if the guest does not reset it in time; exactly one model."""
+    """A watchdog that acts if the guest does not reset it in time; exactly one model must be set."""
 
     name: str
     """Name of this device within the VM."""
@@ -247,7 +247,7 @@ class Devices(Model):
     """The devices of the guest; unset fields are taken from the preference, then from the defaults described here."""
 
     disks: list[Disk] | None = None
-    """Disks, CD-ROMs and LUNs; each volume without one, and without a filesystem, gets a plain disk."""
+    """Disks, CD-ROMs and LUNs; a volume that no disk or filesystem refers to gets a plain disk."""
     interfaces: list[Interface] | None = None
     """Network interfaces, one for each entry of `networks`; one on the pod network when both lists are absent."""
     filesystems: list[Filesystem] | None = None

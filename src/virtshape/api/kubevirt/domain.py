@@ -29,11 +29,11 @@ class CPUFeature(Model):
     name: str
     """Name of the feature in libvirt, for example `avx2` or `vmx`."""
     policy: str | None = None
-    """`force`, `require` (default, only on nodes that have it), `optional`, `disable` or `forbid`."""
+    """`force`, `require` (default; runs only on nodes with the feature), `optional`, `disable` or `forbid`."""
 
 
 class NUMAGuestMappingPassthrough(Model):
-    """Copies the NUMA layout of the node's pinned CPUs into the guest; has no settings."""
+    """Copies the NUMA layout of the node's pinned CPUs into the guest (no settings)."""
 
 
 class NUMA(Model):
@@ -47,7 +47,7 @@ class Realtime(Model):
     """Tuning for real-time guests; needs `dedicatedCpuPlacement`."""
 
     mask: str | None = None
-    """The vCPUs to run with realtime priority, such as `0-3,^1` (0, 2 and 3). All of them when absent."""
+    """The vCPUs to run with realtime priority, such as `0-3,^1` (0, 2 and 3). Default: all vCPUs."""
 
 
 class CPU(Model):
@@ -64,7 +64,7 @@ class CPU(Model):
     max_sockets: UInt32 | None = None
     """Maximum sockets of the running VM with CPU hotplug. An instance type's value replaces it."""
     model: str | None = None
-    """CPU model in libvirt's naming, or `host-model` (default), or `host-passthrough` for exactly the node's CPU."""
+    """CPU model by its libvirt name, `host-model` (default), or `host-passthrough` for exactly the node's CPU."""
     features: list[CPUFeature] | None = None
     """CPU features to add or remove; a preference adds features that are not named here."""
     dedicated_cpu_placement: bool | None = None
@@ -103,7 +103,7 @@ class EFI(Model):
 
 
 class Bootloader(Model):
-    """The firmware that starts the guest: one of BIOS and EFI."""
+    """The firmware that starts the guest: either BIOS or EFI."""
 
     bios: BIOS | None = None
     """Boot with the legacy BIOS, the default on x86. Excludes `efi`."""
@@ -158,7 +158,7 @@ class DiskIOThreads(Model):
 
 
 class SEVAttestation(Model):
-    """Start the guest only after attestation by its owner; has no settings."""
+    """Starts the guest only after attestation by its owner (no settings)."""
 
 
 class SEVPolicy(Model):
@@ -182,15 +182,15 @@ class SEV(Model):
 
 
 class SEVSNP(Model):
-    """AMD SEV-SNP, which also protects the integrity of memory; has no settings."""
+    """AMD SEV-SNP, which also protects the integrity of memory (no settings)."""
 
 
 class TDX(Model):
-    """Intel Trust Domain Extensions; has no settings."""
+    """Intel Trust Domain Extensions (no settings)."""
 
 
 class LaunchSecurity(Model):
-    """Confidential computing: exactly one technology."""
+    """Confidential computing; exactly one technology must be set."""
 
     sev: SEV | None = None
     """Encrypt the memory with AMD SEV or SEV-ES."""
@@ -240,7 +240,7 @@ class ResourceRequirements(Model):
     """CPU and memory requests and limits; usually derived. They conflict with an instance type's sizes."""
 
     requests: dict[str, Quantity] | None = None
-    """Requests: `cpu` in CPUs (`500m` is half a CPU), `memory` in bytes. Derived from the guest's size."""
+    """Requests: `cpu` in CPUs (`500m` is half a CPU), `memory` in bytes. Default: derived from the guest's size."""
     limits: dict[str, Quantity] | None = None
     """Limits for `cpu` and `memory`; not below the requests. No limits when absent."""
     overcommit_guest_overhead: bool | None = None
@@ -267,7 +267,7 @@ class DomainSpec(Model, kw_only=True):
     clock: Clock | None = None
     """Hardware clock and timers."""
     devices: Devices
-    """Disks, network interfaces and all other devices; `{}` at least."""
+    """Disks, network interfaces and all other devices; required, at least as `{}`."""
     io_threads: DiskIOThreads | None = None
     """Settings of the disk I/O threads; conflicts with an instance type that has its own."""
     io_threads_policy: str | None = None
@@ -279,7 +279,7 @@ class DomainSpec(Model, kw_only=True):
 
 
 class CPUTopology(Model):
-    """An exact layout of vCPUs; the product of its members is their number."""
+    """An exact layout of vCPUs; their number is the product of sockets, cores and threads."""
 
     sockets: UInt32 | None = None
     """CPU sockets, at least 1; 1 when absent."""

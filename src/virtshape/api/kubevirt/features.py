@@ -47,7 +47,7 @@ class RTCTimer(Model):
     tick_policy: str | None = None
     """How late ticks are delivered: `delay` or `catchup`; Windows guests usually need `catchup`."""
     track: str | None = None
-    """Which time it follows: `guest` stops while the VM is paused, `wall` follows the host's clock."""
+    """Which time the clock follows: `guest` stops while the VM is paused, `wall` follows the host's clock."""
 
 
 class Timer(Model):
@@ -69,7 +69,7 @@ class ClockOffsetUTC(Model):
     """A guest clock in UTC, optionally with an offset."""
 
     offset_seconds: Int32 | None = None
-    """Seconds to add to UTC, may be negative. When set, time changes made inside the guest survive its reboots."""
+    """Seconds to add to UTC; may be negative. If set, time changes made inside the guest survive its reboots."""
 
 
 class Clock(Model):
@@ -125,20 +125,20 @@ class TLBFlush(Model):
     direct: FeatureState | None = None
     """Nested guests flush directly through the host; faster for Windows with virtualization-based security."""
     extended: FeatureState | None = None
-    """The guest may flush single address ranges, not only everything."""
+    """The guest can flush single address ranges instead of the whole TLB."""
 
 
 class FeatureVendorID(Model):
     """The vendor name of the hypervisor in the guest."""
 
     enabled: bool | None = None
-    """`true` shows `vendorid`, `false` the default name. Default: true."""
+    """`true` shows `vendorid`, `false` shows the default name. Default: true."""
     vendorid: str | None = None
     """The name to show, at most 12 characters; some GPU drivers do not work with the default name."""
 
 
 class FeatureHyperv(Model):
-    """Hyper-V enlightenments, which make Windows run faster on KVM; what is absent is left to the machine type."""
+    """Hyper-V enlightenments, which make Windows run faster on KVM; an absent one is left to the machine type."""
 
     evmcs: FeatureState | None = None
     """Enlightened VMCS: faster exits from nested guests, but without other nesting features. Needs `vapic`."""
@@ -192,7 +192,7 @@ class Features(Model):
     apic: FeatureAPIC | None = None
     """The x86 interrupt controller; left to the machine type when absent."""
     hyperv: FeatureHyperv | None = None
-    """Single Hyper-V enlightenments for Windows guests. Cannot be combined with `hypervPassthrough`."""
+    """Individual Hyper-V enlightenments for Windows guests. Cannot be combined with `hypervPassthrough`."""
     hyperv_passthrough: HyperVPassthrough | None = None
     """Every Hyper-V enlightenment of the node; excludes `hyperv` and live migration."""
     kvm: FeatureKVM | None = None

@@ -13,7 +13,7 @@ class NodeMediatedDeviceTypesConfig(Settings):
     node_selector: dict[str, str]
     """Labels of the nodes."""
     mediated_device_types: list[str] | None = None
-    """Types to create there, such as nvidia-222; replaces the cluster-wide list."""
+    """Types to create on these nodes, such as nvidia-222; replaces the cluster-wide list."""
     mediated_devices_types: list[str] | None = None
     """Deprecated in favour of mediatedDeviceTypes."""
 
@@ -54,7 +54,7 @@ class PciHostDevice(Settings):
 
 
 class USBSelector(Settings):
-    """A USB device by its ids."""
+    """Vendor and product id of a USB device."""
 
     product: str
     """Product id in hexadecimal, such as 0001."""
@@ -68,13 +68,13 @@ class USBHostDevice(Settings):
     resource_name: str
     """Resource name in VMs, such as kubevirt.io/storage."""
     selectors: list[USBSelector] | None = None
-    """The devices of the set; a VM gets one of each."""
+    """The devices in the set; a VM gets one of each."""
     external_resource_provider: bool | None = None
     """Set true if another device plugin provides these devices."""
 
 
 class PermittedHostDevices(Settings):
-    """All devices of the nodes that VMs may use; any other is refused."""
+    """All devices of the nodes that VMs may use; a VM that uses any other device is rejected."""
 
     pci_host_devices: list[PciHostDevice] | None = None
     """PCI devices, including GPUs."""

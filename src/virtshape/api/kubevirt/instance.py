@@ -20,11 +20,11 @@ FINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 
 class GuestAgentPing(Model):
-    """Ping of the guest agent; has no settings."""
+    """Ping of the guest agent (no settings)."""
 
 
 class Probe(Model):
-    """A probe of the running guest; exactly one of the four handlers."""
+    """A probe of the running guest; exactly one of the four handlers must be set."""
 
     guest_agent_ping: GuestAgentPing | None = None
     """`{}` pings the QEMU guest agent."""
@@ -47,7 +47,7 @@ class Probe(Model):
 
 
 class VirtualMachineInstanceResourceClaim(Model):
-    """Devices to allocate before the VM starts; exactly one of claim and template."""
+    """Devices to allocate before the VM starts; exactly one of claim and template must be set."""
 
     name: str
     """Name by which GPUs, host devices and networks refer to this entry; a DNS label, used once per VM."""
@@ -67,7 +67,7 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     networks: list[Network] | None = None
     """Networks to connect to, each with an interface of the same name; the pod network when absent."""
     volumes: list[Volume] | None = None
-    """Contents of disks and shared directories, matched with them by name."""
+    """Contents of disks and shared directories, which refer to volumes by name."""
     access_credentials: list[AccessCredential] | None = None
     """SSH keys and passwords to set in the guest."""
     resource_claims: list[VirtualMachineInstanceResourceClaim] | None = None
@@ -99,17 +99,17 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     eviction_strategy: str | None = None
     """On a node drain: `None` stops the VM; `LiveMigrate`, `LiveMigrateIfPossible` or `External` move it."""
     start_strategy: str | None = None
-    """`Paused` starts the VM but holds its vCPUs until `virtctl unpause vm`. Runs at once when absent."""
+    """`Paused` starts the VM but holds its vCPUs until `virtctl unpause vm`. If absent, the guest runs at once."""
     termination_grace_period_seconds: int | None = None
     """Seconds for the guest to shut down before it is powered off; 0 powers off at once. Default: 30."""
     liveness_probe: Probe | None = None
-    """A check that stops the instance when it fails; the VM's run strategy may then start a new one."""
+    """If this check fails, the instance is stopped; the VM's run strategy may then start a new one."""
     readiness_probe: Probe | None = None
     """A check that decides whether services send traffic to the VM."""
 
 
 class VirtualMachineInstance(KubernetesObject, kw_only=True):
-    """A running or starting virtual machine; usually created by a VirtualMachine and deleted when it stops."""
+    """A running or starting virtual machine; usually created for a VirtualMachine, and deleted when the VM stops."""
 
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""

@@ -21,10 +21,10 @@ from virtshape.api.model import Int32, Model, Time
 
 
 class KubeVirtSpec(Model):
-    """Settings of VMs in this cluster, and of the installation."""
+    """Settings for VMs in this cluster and for the installation."""
 
     configuration: KubeVirtConfiguration | None = None
-    """Settings of VMs."""
+    """Settings for VMs."""
     infra: ComponentConfig | None = None
     """Replicas and scheduling constraints of the control plane."""
     workloads: ComponentConfig | None = None
@@ -36,7 +36,7 @@ class KubeVirtSpec(Model):
     certificate_rotate_strategy: KubeVirtCertificateRotateStrategy | None = None
     """Source and lifetime of the certificates of the components."""
     customize_components: CustomizeComponents | None = None
-    """Patches of the installed objects."""
+    """Patches and flags for the installation."""
     image_registry: str | None = None
     """Registry of the component images; that of the operator's image by default."""
     image_tag: str | None = None
@@ -48,7 +48,7 @@ class KubeVirtSpec(Model):
     monitor_namespace: str | None = None
     """Namespace of Prometheus."""
     monitor_account: str | None = None
-    """Service account of Prometheus, which may then read metrics; prometheus-k8s by default."""
+    """Service account of Prometheus, which is allowed to read metrics; prometheus-k8s by default."""
     service_monitor_namespace: str | None = None
     """Namespace for the ServiceMonitor; monitorNamespace by default."""
     product_name: str | None = None
@@ -73,7 +73,7 @@ class KubeVirtCondition(Model):
     message: str | None = None
     """Human-readable details."""
     last_transition_time: Time | None = None
-    """When status last changed."""
+    """When the status last changed."""
     last_probe_time: Time | None = None
     """When the condition was last checked."""
 
@@ -111,21 +111,21 @@ class KubeVirtStatus(Model):
     outdated_virtual_machine_instance_workloads: Int32 | None = None
     """Number of running VMs with an outdated launcher."""
     observed_kube_virt_version: str | None = None
-    """Version that is installed."""
+    """Installed version of KubeVirt."""
     observed_kube_virt_registry: str | None = None
-    """Registry that it was installed from."""
+    """Registry that the installed version comes from."""
     observed_deployment_id: str | None = field(default=None, name="observedDeploymentID")
-    """Digest of the settings that it was installed with."""
+    """Digest of the settings of the installed version."""
     observed_deployment_config: str | None = None
-    """Those settings, as JSON text."""
+    """Settings of the installed version, as JSON text."""
     target_kube_virt_version: str | None = None
-    """Version that is being installed; equals the observed one when done."""
+    """Version that is being installed; equals the installed version when done."""
     target_kube_virt_registry: str | None = None
-    """Registry that it is being installed from."""
+    """Registry of the version that is being installed."""
     target_deployment_id: str | None = field(default=None, name="targetDeploymentID")
-    """Digest of the settings that it is being installed with."""
+    """Digest of the settings of the version that is being installed."""
     target_deployment_config: str | None = None
-    """Those settings, as JSON text."""
+    """Settings of the version that is being installed, as JSON text."""
     generations: list[GenerationStatus] | None = None
     """The last written generation of each installed object."""
     synchronization_addresses: list[str] | None = None
@@ -142,6 +142,6 @@ class KubeVirt(KubernetesObject, kw_only=True):
     metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: KubeVirtSpec
-    """Settings of VMs and of the installation."""
+    """Settings for VMs and for the installation."""
     status: KubeVirtStatus | None = None
     """State of the installation."""

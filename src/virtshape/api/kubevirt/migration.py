@@ -11,14 +11,14 @@ from virtshape.api.quantity import Quantity
 
 
 class MigrationConfiguration(Model):
-    """Settings of live migrations."""
+    """Settings for live migrations."""
 
     parallel_migrations_per_cluster: int | None = None
     """Maximum number of parallel migrations in the cluster; 5 by default."""
     parallel_outbound_migrations_per_node: int | None = None
-    """Maximum number of parallel outgoing migrations of a node; 2 by default."""
+    """Maximum number of parallel outgoing migrations per node; 2 by default."""
     bandwidth_per_migration: Quantity | None = None
-    """Maximum bytes per second of a migration, such as 64Mi; 0 (default) for no limit."""
+    """Maximum bytes per second for a migration, such as 64Mi; 0 (default) for no limit."""
     completion_timeout_per_gi_b: int | None = None
     """Timeout in seconds per GiB to copy, 150 by default; the `allow...` fields define what happens then."""
     progress_timeout: int | None = None
@@ -32,7 +32,7 @@ class MigrationConfiguration(Model):
     allow_workload_disruption: bool | None = None
     """Set true to complete a slow migration by post-copy or by pausing the guest, instead of cancelling it."""
     unsafe_migration_override: bool | None = None
-    """Set true to migrate although checks report a risk for the guest; false by default."""
+    """Set true to migrate even if checks report a risk for the guest; false by default."""
     disable_tls: bool | None = field(default=None, name="disableTLS")
     """Set true to send the guest's memory unencrypted; false by default."""
     match_se_linux_level_on_migration: bool | None = field(default=None, name="matchSELinuxLevelOnMigration")
@@ -85,7 +85,7 @@ class ExperimentalMigrationOptions(Model):
     compression: str | None = None
     """Algorithm that compresses the copied memory; none by default."""
     downtime_tuning: DowntimeTuningOptions | None = None
-    """How the allowed downtime grows."""
+    """How the allowed downtime increases during a migration."""
     stall_detector: StallDetectorOptions | None = None
     """Detection of stuck migrations."""
 
@@ -105,9 +105,9 @@ class VirtualMachineInstanceMigrationSourceState(Model):
     pod: str | None = None
     """Source pod."""
     migration_uid: str | None = field(default=None, name="migrationUID")
-    """UID of the migration object on this side."""
+    """UID of the migration object on the source's side."""
     virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
-    """UID of the instance on this side."""
+    """UID of the instance on the source's side."""
     domain_name: str | None = None
     """Name of the libvirt domain."""
     domain_namespace: str | None = None
@@ -119,7 +119,7 @@ class VirtualMachineInstanceMigrationSourceState(Model):
     selinux_context: str | None = None
     """SELinux context that the pod runs in."""
     sync_address: str | None = None
-    """host:port for the exchange of status with the other side."""
+    """Address, as host:port, for the exchange of status with the target."""
 
 
 class VirtualMachineInstanceMigrationTargetState(Model):
@@ -128,25 +128,25 @@ class VirtualMachineInstanceMigrationTargetState(Model):
     node: str | None = None
     """Target node."""
     node_address: str | None = None
-    """Address of that node for the copied memory."""
+    """Address of the target node for the copied memory."""
     direct_migration_node_ports: dict[str, Int32] | None = None
-    """Open ports on that node, each with its migration port."""
+    """Open ports on the target node, each with its migration port."""
     pod: str | None = None
     """Target pod."""
     attachment_pod_uid: str | None = field(default=None, name="attachmentPodUID")
     """UID of the pod with the hotplugged volumes."""
     migration_uid: str | None = field(default=None, name="migrationUID")
-    """UID of the migration object on this side."""
+    """UID of the migration object on the target's side."""
     virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
-    """UID of the instance on this side."""
+    """UID of the instance on the target's side."""
     domain_name: str | None = None
     """Name of the libvirt domain."""
     domain_namespace: str | None = None
     """Namespace that is part of the domain's name and paths."""
     domain_detected: bool | None = None
-    """True once the domain has appeared here."""
+    """True once the domain has appeared on the target."""
     domain_ready_timestamp: Time | None = None
-    """When the domain started to run here."""
+    """When the domain started to run on the target."""
     cpu_set: list[Int32] | None = None
     """Host CPUs reserved for the vCPUs, if they are dedicated."""
     node_topology: str | None = None
@@ -156,7 +156,7 @@ class VirtualMachineInstanceMigrationTargetState(Model):
     selinux_context: str | None = None
     """SELinux context that the pod runs in."""
     sync_address: str | None = None
-    """host:port for the exchange of status with the other side."""
+    """Address, as host:port, for the exchange of status with the source."""
 
 
 class VirtualMachineInstanceMigrationState(Model):
@@ -165,23 +165,23 @@ class VirtualMachineInstanceMigrationState(Model):
     migration_uid: str | None = None
     """UID of the migration object."""
     start_timestamp: Time | None = None
-    """When it began."""
+    """When the migration began."""
     end_timestamp: Time | None = None
-    """When it ended."""
+    """When the migration ended."""
     completed: bool | None = None
-    """True once it has ended, successfully or not."""
+    """True once the migration has ended, successfully or not."""
     failed: bool | None = None
-    """True if it failed; the guest then stays on its source."""
+    """True if the migration failed; the guest then stays on the source."""
     failure_reason: str | None = None
-    """Why it failed."""
+    """Why the migration failed."""
     abort_requested: bool | None = None
     """True after cancellation was requested."""
     abort_status: str | None = None
     """State of the cancellation: Aborting, Succeeded or Failed."""
     mode: str | None = None
-    """How memory is copied: PreCopy, PostCopy, or Paused."""
+    """How memory is copied: PreCopy, PostCopy or Paused."""
     migration_configuration: VMIMConfigurationOptions | None = None
-    """The effective settings."""
+    """The effective settings of the migration."""
     migration_policy_name: str | None = None
     """Policy that modified the settings, if any."""
     migration_network_type: str | None = None
@@ -197,9 +197,9 @@ class VirtualMachineInstanceMigrationState(Model):
     target_node: str | None = None
     """Target node."""
     target_node_address: str | None = None
-    """Address of that node for the copied memory."""
+    """Address of the target node for the copied memory."""
     target_direct_migration_node_ports: dict[str, Int32] | None = None
-    """Open ports on that node, each with its migration port."""
+    """Open ports on the target node, each with its migration port."""
     target_pod: str | None = None
     """Target pod."""
     target_attachment_pod_uid: str | None = field(default=None, name="targetAttachmentPodUID")

@@ -28,21 +28,21 @@ class PodNetwork(Model):
 
 
 class ClaimRequest(Model):
-    """One device out of the resource claims of a VM."""
+    """A device from a resource claim of the VM."""
 
     claim_name: str | None = None
     """Name of the VM's resource claim."""
     request_name: str | None = None
-    """Name of the request in that claim."""
+    """Name of the request in the resource claim."""
 
 
 class Network(Model):
-    """A network of the guest: exactly one of pod, multus and resourceClaim."""
+    """A network of the guest; exactly one of pod, multus and resourceClaim must be set."""
 
     name: str
     """Name by which an interface refers to this network; a DNS label, used once per VM."""
     pod: PodNetwork | None = None
-    """Connect to the pod network; only one network of a VM can."""
+    """Connect to the pod network; at most one network of a VM can do so."""
     multus: MultusNetwork | None = None
     """Connect to a secondary network."""
     resource_claim: ClaimRequest | None = None
@@ -57,7 +57,7 @@ class PluginBinding(Model):
 
 
 class InterfaceBridge(Model):
-    """Connects the guest with a bridge, with the pod's own address; has no settings."""
+    """Connects the guest through a bridge, with the pod's own address (no settings)."""
 
 
 class DHCPPrivateOptions(Model):
@@ -79,23 +79,23 @@ class DHCPOptions(Model):
     ntp_servers: list[str] | None = None
     """IPv4 addresses of time servers (option 42)."""
     private_options: list[DHCPPrivateOptions] | None = None
-    """Private options, numbered 224 to 254; each number once."""
+    """Private options, numbered 224 to 254; each number at most once."""
 
 
 class DeprecatedInterfaceMacvtap(Model):
-    """A binding that no longer exists, kept so that old manifests can be read; has no settings."""
+    """A binding that no longer exists, kept so that old manifests can be read (no settings)."""
 
 
 class InterfaceMasquerade(Model):
-    """Connects the guest with NAT behind the pod's address; has no settings."""
+    """Connects the guest through NAT, behind the pod's address (no settings)."""
 
 
 class DeprecatedInterfacePasst(Model):
-    """A binding that no longer exists, kept so that old manifests can be read; has no settings."""
+    """A binding that no longer exists, kept so that old manifests can be read (no settings)."""
 
 
 class InterfacePasstBinding(Model):
-    """Connects the guest with passt, a user-space network relay; has no settings."""
+    """Connects the guest through passt, a user-space network relay (no settings)."""
 
 
 class PortRange(Model):
@@ -121,18 +121,18 @@ class Port(Model):
 
 
 class DeprecatedInterfaceSlirp(Model):
-    """A binding that no longer exists, kept so that old manifests can be read; has no settings."""
+    """A binding that no longer exists, kept so that old manifests can be read (no settings)."""
 
 
 class InterfaceSRIOV(Model):
-    """Passes a virtual function of an SR-IOV network card through to the guest; has no settings."""
+    """Passes a virtual function of an SR-IOV network card through to the guest (no settings)."""
 
 
 class Interface(Model):
-    """A network interface of the guest; exactly one binding (bridge, masquerade, sriov, ...)."""
+    """A network interface of the guest, with exactly one binding, such as bridge, masquerade or sriov."""
 
     name: str
-    """Name of the network it connects to; each network has one interface."""
+    """Name of the network that the interface connects to; each network has one interface."""
     masquerade: InterfaceMasquerade | None = None
     """`{}` connects by NAT; only for the pod network, and the usual choice there."""
     bridge: InterfaceBridge | None = None

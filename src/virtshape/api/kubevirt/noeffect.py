@@ -1,7 +1,7 @@
 """
-Settings of the KubeVirt object that virtshape stores but does not support: the source of warnings and descriptions.
+Settings of the KubeVirt object that virtshape stores but does not support; warnings and descriptions use this list.
 
-Every other setting has an effect. The fields of a setting in this list have none either.
+Every other setting has an effect. Fields within a listed setting have no effect either.
 """
 
 from typing import Final
@@ -81,9 +81,9 @@ NO_EFFECT: Final[dict[type[Struct], frozenset[str]]] = {
     NetworkConfiguration: frozenset({"binding", "permitSlirpInterface"}),
     VirtualMachineOptions: frozenset({"disableFreePageReporting"}),
 }
-"""Names of fields, as in the API, by struct."""
+"""JSON names of fields without effect, by struct."""
 
 
 def has_effect(struct: type[Struct], name: str) -> bool:
-    """Return False if a field of a struct is not supported."""
+    """Return True if a field of a struct has an effect; `name` is its JSON name."""
     return name not in NO_EFFECT.get(struct, ())

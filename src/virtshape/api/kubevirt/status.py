@@ -23,19 +23,19 @@ class VirtualMachineInstanceBackupStatus(Model):
     backup_name: str | None = None
     """Name of the backup object."""
     start_timestamp: Time | None = None
-    """When it began."""
+    """When the backup began."""
     end_timestamp: Time | None = None
-    """When it ended."""
+    """When the backup ended."""
     completed: bool | None = None
-    """True once it has ended, successfully or not."""
+    """True once the backup has ended, successfully or not."""
     failed: bool | None = None
-    """True if it failed."""
+    """True if the backup failed."""
     backup_msg: str | None = None
     """Error or other information about the backup."""
     checkpoint_name: str | None = None
-    """Checkpoint taken with it, from which the next incremental backup can start."""
+    """Checkpoint taken with the backup, from which the next incremental backup can start."""
     quiesce_status: str | None = None
-    """Whether the guest's file systems were frozen, could not be frozen, or were not."""
+    """Whether freezing the guest's file systems succeeded, failed or was skipped."""
     volumes: list[VirtualMachineInstanceBackupVolumeInfo] | None = None
     """The volumes in the backup."""
 
@@ -61,7 +61,7 @@ class VirtualMachineInstanceCondition(Model):
     message: str | None = None
     """Human-readable details."""
     last_transition_time: Time | None = None
-    """When status last changed."""
+    """When the status last changed."""
     last_probe_time: Time | None = None
     """When the condition was last checked."""
 
@@ -91,7 +91,7 @@ class VirtualMachineInstanceNetworkInterface(Model):
     """A network interface of the guest."""
 
     name: str | None = None
-    """Name of the interface in the VM; absent for those that only the guest knows."""
+    """Name of the interface in the VM; absent for interfaces that only the guest knows."""
     interface_name: str | None = None
     """Name inside the guest, such as eth0; needs the guest agent."""
     pod_interface_name: str | None = None
@@ -101,13 +101,13 @@ class VirtualMachineInstanceNetworkInterface(Model):
     ip_address: str | None = None
     """The first of ipAddresses."""
     ip_addresses: list[str] | None = None
-    """All its IP addresses."""
+    """All IP addresses of the interface."""
     link_state: str | None = None
     """up or down."""
     queue_count: Int32 | None = None
     """Number of queues; above 1 with multi-queue."""
     info_source: str | None = None
-    """Sources of this information: domain, guest-agent, multus-status, separated by commas."""
+    """Sources of this information, separated by commas: domain, guest-agent and multus-status."""
 
 
 class InitrdInfo(Model):
@@ -143,7 +143,7 @@ class MemoryStatus(Model):
     guest_current: Quantity | None = None
     """Current memory."""
     memory_overhead: Quantity | None = None
-    """Memory overhead of its pod."""
+    """Memory overhead of the instance's pod."""
 
 
 class PersistentVolumeClaimInfo(Model):
@@ -182,7 +182,7 @@ class VirtualMachineInstancePhaseTransitionTimestamp(Model):
     phase: str | None = None
     """The phase."""
     phase_transition_timestamp: Time | None = None
-    """When it was entered."""
+    """When the instance entered the phase."""
 
 
 class TopologyHints(Model):
@@ -196,7 +196,7 @@ class ContainerDiskInfo(Model):
     """A disk that comes from a container image."""
 
     checksum: int | None = None
-    """Checksum of the disk, to detect that the image of a tag has changed."""
+    """Checksum of the disk, to detect that a tag refers to another image."""
 
 
 class HotplugVolumeStatus(Model):
@@ -214,11 +214,11 @@ class DomainMemoryDumpInfo(Model):
     claim_name: str | None = None
     """Claim that the dump is written to."""
     target_file_name: str | None = None
-    """Name of the file in it."""
+    """Name of the dump's file in the claim."""
     start_timestamp: Time | None = None
-    """When it began."""
+    """When the dump began."""
     end_timestamp: Time | None = None
-    """When it ended."""
+    """When the dump ended."""
 
 
 class VolumeStatus(Model):
@@ -227,7 +227,7 @@ class VolumeStatus(Model):
     name: str
     """Name of the volume in the VM."""
     target: str
-    """Device name, such as vda; the guest may use another. Empty while not attached."""
+    """Device name, such as vda; the guest may use another. Empty while the volume is not attached."""
     phase: str | None = None
     """Phase of a hotplugged volume or a memory dump, such as Bound, AttachedToNode or Ready."""
     reason: str | None = None
@@ -237,13 +237,13 @@ class VolumeStatus(Model):
     size: int | None = None
     """Size in bytes."""
     persistent_volume_claim_info: PersistentVolumeClaimInfo | None = None
-    """The claim behind it, if there is one."""
+    """The claim behind the volume, if there is one."""
     container_disk_volume: ContainerDiskInfo | None = None
-    """The container disk behind it, if there is one."""
+    """The container disk behind the volume, if there is one."""
     hotplug_volume: HotplugVolumeStatus | None = None
     """Hotplug information; present for hotplugged volumes only."""
     memory_dump_volume: DomainMemoryDumpInfo | None = None
-    """The memory dump on it, if there is one."""
+    """The memory dump on the volume, if there is one."""
 
 
 class VirtualMachineInstanceStatus(Model):
@@ -256,17 +256,17 @@ class VirtualMachineInstanceStatus(Model):
     conditions: list[VirtualMachineInstanceCondition] | None = None
     """Current conditions, one per type."""
     phase_transition_timestamps: list[VirtualMachineInstancePhaseTransitionTimestamp] | None = None
-    """When it entered each phase so far."""
+    """When the instance entered each phase."""
     node_name: str | None = None
-    """The node it runs on."""
+    """The node that the instance runs on."""
     active_pods: dict[str, str] | None = None
-    """Its pods by UID, each with its node; two of them during a migration."""
+    """Nodes of the instance's pods, by pod UID; there are two pods during a migration."""
     current_cpu_topology: CPUTopology | None = field(default=None, name="currentCPUTopology")
     """Current sockets, cores and threads; differs from the spec during a hotplug."""
     memory: MemoryStatus | None = None
     """The guest's memory, at start and now."""
     machine: Machine | None = None
-    """The machine type in use, with its version where the spec names an alias such as q35."""
+    """The machine type in use, with its version if the spec names an alias such as q35."""
     guest_os_info: VirtualMachineInstanceGuestOSInfo | None = field(default=None, name="guestOSInfo")
     """The guest's operating system; needs the guest agent."""
     interfaces: list[VirtualMachineInstanceNetworkInterface] | None = None
@@ -274,7 +274,7 @@ class VirtualMachineInstanceStatus(Model):
     volume_status: list[VolumeStatus] | None = None
     """State of each volume."""
     kernel_boot_status: KernelBootStatus | None = None
-    """The kernel files, if it boots from a container image."""
+    """The kernel files, if the guest boots a kernel from a container image."""
     fs_freeze_status: str | None = None
     """`frozen` while the guest's file systems are frozen, absent otherwise."""
     changed_block_tracking: ChangedBlockTrackingStatus | None = None
@@ -282,23 +282,23 @@ class VirtualMachineInstanceStatus(Model):
     migration_method: str | None = None
     """Migration method: LiveMigration, or BlockMigration if disks must be copied too."""
     migration_transport: str | None = None
-    """Transport of migration data; Unix for a socket."""
+    """Transport of migration data; Unix for a Unix socket."""
     migration_state: VirtualMachineInstanceMigrationState | None = None
     """The current or last live migration."""
     migrated_volumes: list[StorageMigratedVolumeInfo] | None = None
     """Volumes that are moving to other claims."""
     evacuation_node_name: str | None = None
-    """The node that it is evacuated from; set while that node is drained."""
+    """The node that the instance is evacuated from; set while the node is drained."""
     qos_class: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
-    """Quality of service of its pod, which follows from requests and limits."""
+    """Quality of service class of the instance's pod, which follows from requests and limits."""
     launcher_container_image_version: str | None = None
-    """Image of the launcher it runs under."""
+    """Image of the instance's launcher."""
     runtime_user: int | None = None
     """User id that the launcher runs as; 0 for root."""
     selinux_context: str | None = None
-    """SELinux context of its pod."""
+    """SELinux context of the instance's pod."""
     topology_hints: TopologyHints | None = None
-    """Requirements for its node."""
+    """Requirements of the instance for its node."""
     virtual_machine_revision_name: str | None = None
     """ControllerRevision with the VM's spec at start."""
     vsock_cid: UInt32 | None = field(default=None, name="VSOCKCID")

@@ -33,9 +33,9 @@ class DataVolumeTemplateSpec(Model, kw_only=True):
     """A DataVolume that is created together with the VM and deleted with it."""
 
     api_version: str | None = None
-    """May be left out; `cdi.kubevirt.io/v1beta1` otherwise."""
+    """`cdi.kubevirt.io/v1beta1`; may be omitted."""
     kind: str | None = None
-    """May be left out; `DataVolume` otherwise."""
+    """`DataVolume`; may be omitted."""
     metadata: ObjectMeta | None = None
     """Name, labels and annotations of the DataVolume; a volume of the VM refers to it by this name."""
     spec: DataVolumeSpec
@@ -75,7 +75,7 @@ class PreferenceMatcher(Model):
 
 
 class FlavorMatcher(Model):
-    """Reference to a flavor of the group `flavor.kubevirt.io`."""
+    """Reference to a flavor in the group `flavor.kubevirt.io`."""
 
     name: str | None = None
     """Name of the flavor."""
@@ -86,19 +86,19 @@ class FlavorMatcher(Model):
 
 
 class VirtualMachineInstanceTemplateSpec(Model):
-    """Template of the instance, before instance type and preference are applied."""
+    """Template of the instance, before the instance type and the preference are applied."""
 
     metadata: ObjectMeta | None = None
     """Labels and annotations for the instance; its name is always the VM's."""
     spec: VirtualMachineInstanceSpec | None = None
-    """The instance's spec; fields that the instance type sets conflict."""
+    """The instance's spec; it must not set fields that the instance type sets."""
 
 
 class VirtualMachineSpec(Model, kw_only=True):
     """Desired state of a VM: run strategy, size and template."""
 
     run_strategy: str | None = None
-    """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Exactly one of this and `running`."""
+    """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Required unless `running` is set."""
     running: bool | None = None
     """Older form of `runStrategy`: `true` is `Always`, `false` is `Halted`. Excludes `runStrategy`."""
     instancetype: InstancetypeMatcher | None = None
@@ -133,7 +133,7 @@ class VirtualMachineCondition(Model):
 
 
 class ControllerRevisionRef(Model):
-    """Points to a stored copy of an instance type, flavor or preference."""
+    """Reference to a stored copy of an instance type, flavor or preference."""
 
     name: str | None = None
     """Name of the ControllerRevision, in the VM's namespace."""
@@ -168,20 +168,20 @@ class VirtualMachineMemoryDumpRequest(Model):
     end_timestamp: Time | None = None
     """When the dump was finished."""
     message: str | None = None
-    """Why it failed."""
+    """Why the dump failed."""
     remove: bool | None = None
     """`true` if the claim is being detached from the VM; the dump is kept."""
 
 
 class VirtualMachineStartFailure(Model):
-    """Consecutive failed starts, and the time of the next one."""
+    """Consecutive failed starts, and the time of the next attempt."""
 
     consecutive_fail_count: Int32 | None = None
-    """Failed starts since the last successful one; each increases the delay."""
+    """Failed starts since the last successful one; each one increases the delay."""
     last_failed_vmi_uid: str | None = field(default=None, name="lastFailedVMIUID")
     """UID of the instance that failed last."""
     retry_after_timestamp: Time | None = None
-    """No new start before this time."""
+    """Earliest time of the next attempt to start the VM."""
 
 
 class VirtualMachineStateChangeRequest(Model):
@@ -196,7 +196,7 @@ class VirtualMachineStateChangeRequest(Model):
 
 
 class VirtualMachineVolumeRequest(Model):
-    """A pending request to plug or unplug a volume; exactly one of the two."""
+    """A pending request to plug or unplug a volume; exactly one field is set."""
 
     add_volume_options: AddVolumeOptions | None = None
     """The volume to plug in."""
@@ -210,9 +210,9 @@ class VolumeSnapshotStatus(Model):
     name: str
     """Name of the volume."""
     enabled: bool
-    """`true` if its storage can make snapshots."""
+    """`true` if the volume's storage supports snapshots."""
     reason: str | None = None
-    """Why it cannot."""
+    """Why the volume cannot be snapshotted."""
 
 
 class VolumeMigrationState(Model):
@@ -230,7 +230,7 @@ class VolumeUpdateState(Model):
 
 
 class EffectiveSize(Model):
-    """The current size of the VM, or its size at the next start, with instance type and preference applied."""
+    """The current size of the VM, or its size at the next start, with the instance type and preference applied."""
 
     vcpus: int | None = None
     """Number of vCPUs."""
@@ -244,7 +244,7 @@ class VirtualMachineStatus(Model):
     """Observed state of the VM; written by the controllers."""
 
     printable_status: str | None = None
-    """The state that `kubectl get` shows: `Stopped`, `Starting`, `Running`, `Paused`, ..."""
+    """The state that `kubectl get` shows, such as `Stopped`, `Starting`, `Running` or `Paused`."""
     created: bool | None = None
     """`true` while an instance of the VM exists."""
     ready: bool | None = None
@@ -272,13 +272,13 @@ class VirtualMachineStatus(Model):
     volume_requests: list[VirtualMachineVolumeRequest] | None = None
     """Pending requests to plug or unplug volumes."""
     volume_snapshot_statuses: list[VolumeSnapshotStatus] | None = None
-    """For each volume, whether it can be snapshotted."""
+    """Whether each volume can be snapshotted."""
     volume_update_state: VolumeUpdateState | None = None
     """Present while volumes are being replaced."""
     snapshot_in_progress: str | None = None
-    """Name of the snapshot being taken of the VM."""
+    """Name of the snapshot that is being taken of the VM."""
     restore_in_progress: str | None = None
-    """Name of the restore being applied to the VM."""
+    """Name of the restore that is being applied to the VM."""
     memory_dump_request: VirtualMachineMemoryDumpRequest | None = None
     """The last requested memory dump."""
     changed_block_tracking: ChangedBlockTrackingStatus | None = None

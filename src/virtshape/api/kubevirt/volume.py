@@ -38,12 +38,12 @@ class RemoveVolumeOptions(Model):
 
 
 class DataVolumeVolumeSource(Model):
-    """A disk whose content a DataVolume imports, uploads or clones."""
+    """A disk whose content a DataVolume imports, clones or receives as an upload."""
 
     name: str
-    """Name of the DataVolume, and of the claim it fills, in the VM's namespace."""
+    """Name of the DataVolume, and of the claim that it populates, in the VM's namespace."""
     hotpluggable: bool | None = None
-    """`true` if it may be plugged in and out while the VM runs. Default: false."""
+    """`true` if the volume may be plugged in and unplugged while the VM runs. Default: false."""
 
 
 class HotpluggablePersistentVolumeClaim(Model):
@@ -52,13 +52,13 @@ class HotpluggablePersistentVolumeClaim(Model):
     claim_name: str
     """PersistentVolumeClaim to use, in the VM's namespace."""
     hotpluggable: bool | None = None
-    """`true` if it may be plugged in and out while the VM runs. Default: false."""
+    """`true` if the volume may be plugged in and unplugged while the VM runs. Default: false."""
     read_only: bool | None = None
     """`true` mounts the claim read-only. Default: false."""
 
 
 class HotplugVolumeSource(Model):
-    """Storage that can be plugged into a running VM: exactly one of the two."""
+    """Storage that can be plugged into a running VM; exactly one field must be set."""
 
     data_volume: DataVolumeVolumeSource | None = None
     """Plug in the claim of a DataVolume, once it is populated."""
@@ -156,7 +156,7 @@ class DownwardAPIVolumeSource(Model):
 
 
 class DownwardMetricsVolumeSource(Model):
-    """A tiny disk with metrics of host and guest in the format of vhostmd; has no settings."""
+    """A tiny disk with metrics of host and guest in the format of vhostmd (no settings)."""
 
 
 class EmptyDiskSource(Model):
@@ -174,7 +174,7 @@ class EphemeralVolumeSource(Model):
 
 
 class HostDisk(Model):
-    """A disk image kept as a file on the node; ties the VM to that node."""
+    """A disk image in a file on the node; ties the VM to that node unless the file is shared."""
 
     path: str
     """Absolute path of the image file on the node."""
@@ -187,12 +187,12 @@ class HostDisk(Model):
 
 
 class MemoryDumpVolumeSource(Model):
-    """A claim for a dump of the guest's memory; not visible to the guest."""
+    """A claim for a dump of the guest's memory; the guest does not see it."""
 
     claim_name: str
     """PersistentVolumeClaim to write to, in the VM's namespace; it must be large enough for the guest's memory."""
     hotpluggable: bool | None = None
-    """`true` if it was plugged into the running VM, as `virtctl memory-dump` does. Default: false."""
+    """`true` if the claim was plugged into the running VM, as `virtctl memory-dump` does. Default: false."""
     read_only: bool | None = None
     """`true` mounts the claim read-only, which prevents a dump. Default: false."""
 
@@ -216,7 +216,7 @@ class ServiceAccountVolumeSource(Model):
 
 
 class SysprepSource(Model):
-    """Answer files for the unattended setup of Windows, on a CD-ROM; one of the two sources."""
+    """Answer files for the unattended setup of Windows, on a CD-ROM; one of the two sources must be set."""
 
     config_map: LocalObjectReference | None = None
     """ConfigMap with the answer files, such as `autounattend.xml` or `unattend.xml`."""
