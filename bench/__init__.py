@@ -1,1 +1,1 @@
-"""Benchmarks: not part of the tests, each compared with a baseline in the same run."""
+"""Benchmarks, which compare virtshape with baselines and goals; they are not part of the tests."""

@@ -1,7 +1,7 @@
 """
 Run benchmarks by name: `python -m bench expand`, or all of them.
 
-Each is a module with a `main()` that checks its results before it measures.
+Each benchmark is a module with a function `main`, which prints its results.
 """
 
 import importlib
@@ -11,7 +11,7 @@ NAMES = ("expand", "lint", "server", "control", "guests", "cluster", "web")
 
 
 def main() -> int:
-    """Run the benchmarks named on the command line."""
+    """Run the benchmarks named on the command line, or all of them; return the exit status."""
     wanted = sys.argv[1:] or ["all"]
     names = NAMES if wanted == ["all"] else wanted
     unknown = [name for name in names if name not in NAMES]

@@ -1,8 +1,8 @@
 """
-Overhead on a cluster: on creating VMs and their instances, and memory for 10,000 VMs.
+Overhead on a cluster: time to create VMs and their instances, and memory for 10,000 VMs.
 
-Runs a real etcd and kube-apiserver with durable writes, and our components as processes. Prints a table and writes it
-to docs/performance.md.
+The benchmark runs etcd and kube-apiserver with durable writes, and our components as processes. It prints tables and
+writes them to docs/performance.md.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ class Ground(NamedTuple):
         return self.site.plane.url
 
     def run(self, phases: str, *arguments: str, load: pathlib.Path | None = None) -> dict[str, Any]:
-        """Run phases of the load, none of which may fail; return the result of each."""
+        """Run phases of the load and return the result of each; raise RuntimeError if one of them fails."""
         out, plane = self.scratch / "results.json", self.site.plane
         pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
         aim_load(load or self.load, self.url, self.token, pids, "--phases", phases, "--out", str(out), *arguments)
@@ -67,7 +67,7 @@ class Ground(NamedTuple):
         return results
 
     def change_load(self, *changes: tuple[str, str]) -> pathlib.Path:
-        """Return a copy of the load generator with other VMs."""
+        """Write a copy of the load generator with these replacements; return its path."""
         text = self.load.read_text()
         for old, new in changes:
             assert old in text, f"load.py has no {old}"
@@ -98,7 +98,7 @@ class Followed:
                     self.seen[plural].setdefault(name[1].decode(), time.perf_counter())
 
     def wait_for(self, count: int) -> list[float]:
-        """Wait until this many instances exist; return how long each took, in ascending order."""
+        """Wait until this many instances exist; return the seconds from each VM to its instance, in ascending order."""
         vms, instances = self.seen.values()
         while len(instances) < count:
             time.sleep(0.05)
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def measure(ground: Ground) -> Iterator[str]:
-    """Return all results as tables."""
+    """Yield the lines of tables with all results."""
     ground.site.install()
     with ground.site.running("webhook", "--log-level=info") as webhook:
         ground.site.wait_until_trusted()
@@ -147,7 +147,7 @@ def measure(ground: Ground) -> Iterator[str]:
 
 
 def create_namespaces(ground: Ground) -> None:
-    """Create namespaces with the default service account, which a controller manager would create."""
+    """Create the namespaces and their default service accounts, which a controller manager would create."""
     ask = ground.site.plane.request
     for name in NAMESPACES:
         insist(ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}))
@@ -189,7 +189,7 @@ def describe(result: dict[str, Any]) -> str:
 
 
 def measure_starts(ground: Ground, webhook: ComponentProcess, controller: ComponentProcess) -> Iterator[str]:
-    """Measure the time from VMs to their instances, with VMs created as fast as the API accepts them."""
+    """Create VMs as fast as the API accepts them; measure the time until their instances are created."""
     plane = ground.site.plane
     followed = Followed(ground)
     before = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
@@ -236,7 +236,7 @@ def read_cpu(worker: ComponentProcess) -> float:
 
 
 def read_memory(worker: ComponentProcess) -> str:
-    """Return the memory of a component, for the table."""
+    """Return the resident memory of a component, as text for the table."""
     return f"{worker.read_metric('process_resident_memory_bytes') / (1 << 20):.0f} MB"
 
 

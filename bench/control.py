@@ -1,7 +1,7 @@
 """
-Speed of the controllers: from a VM's creation to its running instance, and the cost of 10,000 running VMs.
+Speed of the controllers: time from a VM's creation to its running instance, and the cost of 10,000 running VMs.
 
-Runs on the simulated node, over HTTP. Prints a table and writes it to docs/performance.md.
+The benchmark runs a server with a simulated node. It prints a table and writes it to docs/performance.md.
 """
 
 import http.client
@@ -84,7 +84,7 @@ class Caller:
         self.ask("POST", path, body)
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Send a request, which may not fail; return the response."""
+        """Send a request and return the decoded response; raise RuntimeError if the request fails."""
         text = json.dumps(body) if body is not None else None
         self._connection.request(method, path, text, self._headers)
         reply = self._connection.getresponse()
@@ -94,7 +94,7 @@ class Caller:
         return json.loads(answer) if answer else None
 
     def watch(self, path: str) -> Iterator[bytes]:
-        """Yield the lines of a watch."""
+        """Watch a list and yield each line of the response."""
         self._connection.request("GET", f"{path}?watch=true", headers=self._headers)
         reply = self._connection.getresponse()
         while line := reply.readline():
@@ -132,7 +132,7 @@ def main() -> None:
 
 
 def measure_share(directory: pathlib.Path) -> Iterator[str]:
-    """Measure how much controllers add to the creation of a halted VM."""
+    """Measure the CPU time for creating a halted VM while the controllers run."""
     folder = os.environ.get("VIRTSHAPE_BENCH")
     if not folder:
         return
@@ -143,7 +143,7 @@ def measure_share(directory: pathlib.Path) -> Iterator[str]:
 
 
 def measure_many(directory: pathlib.Path) -> Iterator[str]:
-    """Measure the time from creation to running at a steady rate; then many idle VMs, and a restart with them."""
+    """Measure VM starts at a steady rate, then the cost of many idle VMs, and a restart of the server with them."""
     with started(directory, *PLAYED) as server:
         caller, followed = Caller(server), Followed(server)
         for kind, body in (("instancetypes", INSTANCETYPE), ("preferences", PREFERENCE)):

@@ -1,7 +1,7 @@
 """
-Time to expand a VM, bytes to bytes.
+Time to expand a VM, from JSON bytes to JSON bytes.
 
-The baseline, measured alternately: the standard library's json.loads of the input and json.dumps of the result.
+The baseline is the standard library's json.loads of the input and json.dumps of the result. Both are measured in turn.
 """
 
 import json
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def measure(expander: Expander, vms: list[bytes]) -> tuple[float, float, float]:
-    """Return the microseconds of ours and of the baseline, and the median ratio over all rounds."""
+    """Return the best microseconds per VM of the expander and of the baseline, and the median ratio of all rounds."""
     results = [json.loads(expander.expand(vm)) for vm in vms]
     pairs = list(zip(vms, results, strict=True))
     calls = max(1, CALLS // len(vms))
@@ -60,7 +60,7 @@ def measure(expander: Expander, vms: list[bytes]) -> tuple[float, float, float]:
 
 
 def clock(work: Callable[[], None], calls: int) -> float:
-    """Return the seconds of one call, averaged over several."""
+    """Return the average seconds per call."""
     start = time.perf_counter()
     for _ in range(calls):
         work()
@@ -68,7 +68,7 @@ def clock(work: Callable[[], None], calls: int) -> float:
 
 
 def strip(tree: Any) -> Any:
-    """Return the tree without empty objects that have no meaning."""
+    """Return the tree without empty `resources` and `status` objects."""
     if isinstance(tree, dict):
         return {key: strip(value) for key, value in tree.items() if value != {} or key not in ("resources", "status")}
     return [strip(item) for item in tree] if isinstance(tree, list) else tree

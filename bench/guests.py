@@ -1,7 +1,7 @@
 """
-Overhead of guests over plain QEMU: start time, memory of the launcher process, 20 starts at once, and clones.
+Overhead of guests compared with plain QEMU: start time, memory of the launcher process, 20 starts at once, and clones.
 
-Runs real guests in a separate data directory. Prints a table and writes it to docs/performance.md.
+The benchmark runs real guests in a separate data directory. It prints a table and writes it to docs/performance.md.
 """
 
 import json
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def copy_demo_guest(data: pathlib.Path) -> None:
-    """Build the demo guest in advance, so that building it is not measured."""
+    """Copy the demo guest to the data directory, so that its build is not measured."""
     images = data / "images" / "demo"
     images.mkdir(mode=0o700, parents=True)
     for path in ensure_demo_guest(CACHE):
@@ -133,7 +133,7 @@ def time_bare(pid: int, directory: pathlib.Path) -> float:
 
 
 def make_bare(arguments: list[str], directory: pathlib.Path) -> list[str]:
-    """Return the command line with files instead of the descriptors passed by libvirt, and without disk locks."""
+    """Return the command line without disk locks, and with sockets in a directory instead of libvirt's descriptors."""
     command: list[str] = []
     rest = iter(arguments)
     for word in rest:
@@ -173,13 +173,13 @@ def is_running(monitor: pathlib.Path) -> bool:
 
 
 def private_megabytes(pid: int) -> float:
-    """Return the memory of a process in MB, with its share of shared pages."""
+    """Return the memory of a process in MB, including its proportional share of shared pages."""
     found = re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     return int(found[1]) / 1024 if found else 0.0
 
 
 def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
-    """Measure the time until many guests started at once run, and until all have booted."""
+    """Start many guests at once; measure the time until all of them run, and until all have booted."""
     names = [f"guest-{number:02d}" for number in range(AT_ONCE)]
     begin = time.perf_counter()
     for name in names:
@@ -199,7 +199,7 @@ def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
 
 
 def count_running(caller: Caller) -> int:
-    """Return the number of running instances that were never restarted."""
+    """Return the number of running instances; raise RuntimeError if a guest has failed."""
     items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
     failed = [
         one for one in caller.ask("GET", "/api/v1/namespaces/default/events")["items"] if one["reason"] == "Failed"
@@ -210,13 +210,13 @@ def count_running(caller: Caller) -> int:
 
 
 def list_uids(caller: Caller) -> list[str]:
-    """Return the uids of all instances."""
+    """Return the UIDs of all instances."""
     items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
     return [one["metadata"]["uid"] for one in items]
 
 
 def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) -> Iterator[str]:
-    """Measure cloning a 1 GiB claim, with a tenth of it and with all of it written."""
+    """Measure the time to clone a claim of 1 GiB, with a tenth of it and with all of it filled."""
     for name, filled, share in (("tenth", GIB // 10, "a tenth of it data"), ("whole", GIB, "all of it data")):
         image = scratch / f"{name}.img"
         write_image(image, filled)
@@ -269,7 +269,7 @@ def remove_all(caller: Caller) -> None:
 
 
 def wait_for(holds: Callable[[], Any], what: str, pause: float = 0.05) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition holds; raise RuntimeError after PATIENCE_SECONDS."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         if time.monotonic() > deadline:

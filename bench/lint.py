@@ -1,8 +1,8 @@
 """
 Throughput and memory of lint for increasing numbers of VMs.
 
-Each measurement is a separate process over files in a temporary folder. Time should grow with the number of VMs, memory
-should not: the baseline is the smallest run of the same format.
+Each measurement runs in a separate process, on files in a temporary folder. Time should grow with the number of VMs,
+and memory should not. The baseline is the smallest run in the same format.
 """
 
 import json
@@ -23,7 +23,7 @@ PER_FILE = 100
 
 
 class Measured(NamedTuple):
-    """Time and memory of one run."""
+    """Time and peak memory of one run."""
 
     seconds: float
     megabytes: float
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write_files(folder: pathlib.Path, form: str, count: int) -> None:
-    """Write valid VMs, many to a file."""
+    """Write valid VMs, PER_FILE in each file."""
     texts = [
         write_yaml(build_vm(number)) if form == "yaml" else json.dumps(build_vm(number)) for number in range(1_000)
     ]
@@ -59,7 +59,7 @@ def write_files(folder: pathlib.Path, form: str, count: int) -> None:
 
 
 def measure(folder: str, count: int) -> Measured:
-    """Lint the folder in a new process."""
+    """Lint the folder in a new process; return its time and peak memory."""
     line = [sys.executable, "-m", "bench.lint", folder, str(count)]
     done = subprocess.run(line, capture_output=True, check=True, text=True)
     seconds, kilobytes = done.stdout.split()
@@ -67,7 +67,7 @@ def measure(folder: str, count: int) -> Measured:
 
 
 def lint_folder(folder: str, count: int) -> None:
-    """Lint the folder, check the result, and print seconds and kilobytes."""
+    """Lint the folder, check the result, and print the seconds and the peak memory in kilobytes."""
     start = time.perf_counter()
     run = Run([folder])
     findings = list(run.find())

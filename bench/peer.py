@@ -1,8 +1,8 @@
 """
-The peers of our results: etcd and kube-apiserver, without and with KubeVirt's virt-api, under the same load.
+Peers to compare with: etcd and kube-apiserver under the same load, without and with KubeVirt's virt-api.
 
-Alone they have our CRDs and no webhooks; with virt-api, KubeVirt's CRDs, webhooks and default configuration. There are
-no controllers. Writes are durable before the response, as with ours.
+Without virt-api, kube-apiserver has our CRDs and no webhooks. With virt-api, it has KubeVirt's CRDs, webhooks and
+default configuration. There are no controllers. Writes are durable before the response, as in virtshape.
 """
 
 import contextlib
@@ -62,7 +62,7 @@ def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str, *, ku
 
 @contextlib.contextmanager
 def run_admission(plane: ControlPlane, virt_api: pathlib.Path | None) -> Iterator[list[Child]]:
-    """Define the kinds and run virt-api, if it is given; yield all processes of the server."""
+    """Run virt-api if it is given, otherwise create our CRDs; yield all processes of the server."""
     if virt_api is None:
         define_kinds(plane)
         yield [plane.etcd, plane.apiserver]
@@ -89,7 +89,7 @@ def issue_token(plane: ControlPlane) -> str:
 
 
 def insist(answer: tuple[int, Any]) -> Any:
-    """Return the created object; raise if the request failed."""
+    """Return the created object; raise RuntimeError if the request failed."""
     code, made = answer
     if code != 201:
         raise RuntimeError(f"{code}: {made}")

@@ -25,19 +25,19 @@ class Running(NamedTuple):
 
 
 def run_load(load: pathlib.Path, server: Running, *arguments: str) -> str:
-    """Run the load generator against a server."""
+    """Run the load generator against a server; return its output."""
     return aim_load(load, server.url, server.token, f"server={server.process.pid}", *arguments)
 
 
 def aim_load(load: pathlib.Path, url: str, token: str, pids: str, *arguments: str) -> str:
-    """Run the load generator against a URL; `pids` are the processes whose CPU time is measured."""
+    """Run the load generator against a URL and return its output; `pids` names the processes to measure."""
     command = [sys.executable, str(load), "--url", url, "--token", token, "--pids", pids, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @contextmanager
 def started(directory: pathlib.Path, *arguments: str) -> Iterator[Running]:
-    """Run a server on a data directory with these options during the block."""
+    """Run a server with this data directory and these options during the `with` block."""
     begin = time.perf_counter()
     command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

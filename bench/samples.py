@@ -1,7 +1,7 @@
 """
-Input of the benchmarks: the recorded VM in $VIRTSHAPE_BENCH or a built-in one, and 64 varied VMs.
+Input for the benchmarks: the recorded VM in $VIRTSHAPE_BENCH or a built-in one, and varied VMs.
 
-Deterministic: the same bytes in each run.
+The input is deterministic: it has the same bytes in each run.
 """
 
 import json
@@ -30,7 +30,7 @@ PREFERENCE: JsonObject = {
 
 
 def read_recorded(name: str) -> bytes | None:
-    """Return a file of the bench folder; None if it does not exist."""
+    """Return the contents of a file in $VIRTSHAPE_BENCH, or None if the variable is not set."""
     folder = os.environ.get("VIRTSHAPE_BENCH")
     return pathlib.Path(folder, name).read_bytes() if folder else None
 

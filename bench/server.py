@@ -1,8 +1,8 @@
 """
-Speed of `virtshape up`: the load of $VIRTSHAPE_BENCH's load.py, start-up, memory, and the cost of the 50,000th VM.
+Speed of `virtshape up`: throughput under the load of $VIRTSHAPE_BENCH/load.py, start-up, memory, and up to 50,000 VMs.
 
-Prints tables with the results of etcd and kube-apiserver under the same load, without and with KubeVirt's virt-api, and
-writes them to docs/performance.md.
+The benchmark prints tables and writes them to docs/performance.md. They include the results of etcd and kube-apiserver
+under the same load, without and with KubeVirt's virt-api.
 """
 
 import json
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measure_load(load: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
-    """Run the load once and return its results as a table."""
+    """Run the load on virtshape and its peers, and yield the lines of a table with the results."""
     results = scratch / "results.json"
     peers = [measure_peer(load, scratch / f"peer-{flag}", PHASES, kubevirt=flag) for flag in (False, True)]
     with started(scratch / "data", *ALONE) as server:
@@ -115,7 +115,7 @@ def describe(target: Target, result: dict[str, Any]) -> str:
 
 
 def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]:
-    """Measure the cost of creation as the number of VMs grows, and the start-up time after that."""
+    """Measure the throughput of creation and the start-up time as the number of VMs grows."""
     yield "| existing VMs | create, 16 clients | start to ready |"
     yield "| --- | --- | --- |"
     there = 0

@@ -1,8 +1,8 @@
 """
 The web console in headless Chromium: time until a list is drawn, transferred bytes, and frames while it scrolls.
 
-Runs on 1,000 instance types and 5,000 VMs of a server without controllers. Prints a table and writes it to
-docs/performance.md.
+The server has 1,000 instance types and 5,000 VMs, and runs without controllers. The benchmark prints a table and writes
+it to docs/performance.md.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ SCROLL_SECONDS = 4
 CATALOG = "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes"
 VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 
-# Records when the first row of a list, and when the page's own frame, were drawn: two frames after they are there.
+# Records when the page's heading and the first row of a list were drawn: two animation frames after they are added.
 RECORD_PAINT = """
     const note = (name, selector) => new MutationObserver((_, observer) => {
         if (!document.querySelector(selector)) return;
@@ -55,7 +55,7 @@ SCROLL = """seconds => new Promise(resolve => {
 
 
 class Load(NamedTuple):
-    """One load of a page without a cache."""
+    """One load of a page without a cache: times in milliseconds, and transferred kilobytes."""
 
     frame: float
     row: float
@@ -108,7 +108,7 @@ def describe_object(kind: str, name: str, spec: dict[str, object]) -> dict[str, 
 
 
 class OpenPage:
-    """A page of the console in a new browser context, with its list drawn; closed by its `with` block."""
+    """A page of the console in a new browser context, with its list drawn; the `with` block closes it."""
 
     def __init__(self, browser: Browser, server: Running, path: str) -> None:
         context = browser.new_context(base_url=server.url, ignore_https_errors=True, viewport=VIEWPORT)
@@ -134,7 +134,7 @@ class OpenPage:
 
 
 def measure_loads(browser: Browser, server: Running, path: str) -> Load:
-    """Return the median of several loads."""
+    """Load a page several times; return the median of each measurement."""
     loads = []
     for _ in range(LOADS):
         with OpenPage(browser, server, path) as opened:
@@ -148,7 +148,7 @@ def describe(load: Load) -> str:
 
 
 def measure_scrolling(browser: Browser, server: Running, path: str) -> str:
-    """Scroll a list and return frames per second, the slowest of them, and the CPU time of each."""
+    """Scroll a list; return the frames per second, the p99 of frame times, and the CPU time per frame, as text."""
     with OpenPage(browser, server, path) as opened:
         before = opened.measure_cpu()
         times = sorted(opened.page.evaluate(SCROLL, SCROLL_SECONDS))

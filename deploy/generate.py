@@ -2,7 +2,7 @@
 Generate a kustomize base and a Helm chart from the output of `virtshape manifests`.
 
     python deploy/generate.py           writes the files
-    python deploy/generate.py --check   prints which files are out of date; exit status 1 if any are
+    python deploy/generate.py --check   prints the files that are out of date; the exit status is 1 if there are any
 
 The chart's conditions are derived from the differences between the outputs with and without each option.
 """
@@ -29,7 +29,7 @@ CHART = "helm/virtshape"
 NOTE = "# Written by deploy/generate.py.\n"
 OLDEST_KUBERNETES = "1.32.0-0"
 KEPT = {"helm.sh/resource-policy": "keep"}
-"""Annotation of objects that an uninstall keeps: CRDs, because of all VMs, and the namespace with the configuration."""
+"""Annotation of objects that an uninstall keeps: CRDs, which hold all VMs, and the namespace of the configuration."""
 
 DEFAULTS = Options()
 SENTINELS = Options(
@@ -63,7 +63,7 @@ TYPES = {bool: "boolean", int: "integer", str: "string"}
 
 
 def main() -> int:
-    """Write or check all files."""
+    """Write or check all files; return the exit status."""
     files = dict([*write_base(), *write_chart()])
     stale = [name for name, text in files.items() if _read(FOLDER / name) != text]
     stale += [name for name in list_written() if name not in files]
@@ -85,7 +85,7 @@ def _read(path: Path) -> str | None:
 
 
 def list_written() -> Iterator[str]:
-    """Return the files that an earlier run wrote."""
+    """Yield the names of files that an earlier run wrote."""
     for folder in (BASE, CHART):
         for path in sorted((FOLDER / folder).rglob("*.yaml")):
             if path.read_text().startswith(NOTE):
@@ -93,7 +93,7 @@ def list_written() -> Iterator[str]:
 
 
 def write_base() -> Iterator[tuple[str, str]]:
-    """Return the files of the kustomize base: one per part, and kustomization.yaml."""
+    """Yield the name and text of each file of the kustomize base: one per part, and kustomization.yaml."""
     parts = {name: trees for name, trees in build_parts(DEFAULTS).items() if trees}
     for name, trees in parts.items():
         yield f"{BASE}/{name}.yaml", NOTE + "---\n".join(map(write_yaml, trees))
@@ -106,7 +106,7 @@ def write_base() -> Iterator[tuple[str, str]]:
 
 
 def write_chart() -> Iterator[tuple[str, str]]:
-    """Return the files of the Helm chart."""
+    """Yield the name and text of each file of the Helm chart."""
     yield f"{CHART}/Chart.yaml", NOTE + write_yaml(_describe_chart())
     yield f"{CHART}/values.yaml", NOTE + "".join(_write_values())
     yield f"{CHART}/values.schema.json", json.dumps(_describe_values(), indent=2) + "\n"
@@ -149,7 +149,7 @@ def _describe_values() -> Tree:
 
 
 def _build_for_chart(options: Options) -> dict[str, list[Tree]]:
-    """Return all parts without the namespace of the release, which Helm creates."""
+    """Return all parts without the release's namespace, which Helm creates; annotate objects that Helm must keep."""
     parts = build_parts(options)
     parts["namespaces"] = [tree for tree in parts["namespaces"] if tree["metadata"]["name"] != options.namespace]
     for tree in (*parts["namespaces"], *parts["crds"]):
@@ -167,7 +167,7 @@ Objects = dict[_Identity, list[str]]
 
 
 def _identify(trees: Iterable[Tree]) -> Objects:
-    """Return the lines of each object."""
+    """Return the YAML lines of each object, by its identity."""
     heads = ((tree, tree["kind"], tree["metadata"]) for tree in trees)
     return {
         _Identity(kind, head.get("namespace", ""), head["name"]): write_yaml(tree).splitlines()
@@ -176,7 +176,7 @@ def _identify(trees: Iterable[Tree]) -> Objects:
 
 
 def _list_documents(trees: Sequence[Tree], variants: Mapping[str, Sequence[Tree]]) -> Iterator[str]:
-    """Return the text of all objects; adjacent objects with the same conditions share them."""
+    """Yield the text of all objects; adjacent objects with the same conditions share one block."""
     base = _identify(trees)
     others = {condition: _identify(variant) for condition, variant in variants.items()}
     order = _order(base, others.values())
@@ -199,7 +199,7 @@ def _merge_object(identity: _Identity, base: Objects, others: Mapping[str, Objec
 
 
 def _order(base: Iterable[_Identity], others: Iterable[Iterable[_Identity]]) -> list[_Identity]:
-    """Return all objects; objects that an option adds keep their position."""
+    """Return the identities of all objects; objects that an option adds keep their position."""
     order = list(base)
     for other in others:
         place = 0
@@ -239,7 +239,7 @@ def _wrap(condition: str, lines: Sequence[str], otherwise: Sequence[str] = ()) -
 
 
 def _fill_in(text: str) -> str:
-    """Replace the sentinels by Helm's expressions; a complete value is quoted, so that it is not parsed as a number."""
+    """Replace the sentinels with Helm expressions; a complete value is quoted, so that it is not parsed as a number."""
     for sentinel, expression in EXPRESSIONS.items():
         if sentinel in (SENTINELS.namespace, SENTINELS.image):
             for before in (": ", "- "):

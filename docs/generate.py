@@ -2,7 +2,7 @@
 Generate docs/virtctl.md and docs/reference: commands from their help, kinds from their structs.
 
     python docs/generate.py           writes the files
-    python docs/generate.py --check   prints which files are out of date; exit status 1 if any are
+    python docs/generate.py --check   prints the files that are out of date; the exit status is 1 if there are any
 """
 
 import sys
@@ -43,7 +43,7 @@ WIDTH = 100
 
 
 def main() -> int:
-    """Write or check all files."""
+    """Write or check all files; return the exit status."""
     pages = {f"{name}.md": text for name, text in write_pages()}
     stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
     if "--check" in sys.argv:

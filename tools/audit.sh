@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Look up every locked dependency in a vulnerability database (OSV, or AUDIT_URL).
-# Exit status: 0 no findings; 1 findings or another error; 2 the service cannot be reached, or 0 with AUDIT_OPTIONAL=1.
+# Exit status: 0 without findings, 1 with findings or after another error, 2 if the service cannot be reached (0 with
+# AUDIT_OPTIONAL=1).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets up $VENV: system packages from packages.txt, uv from PyPI, the locked dependencies. Prints what is missing and cannot
-# be installed, with the command that fixes it, and checks again at the next run.
+# Installs the system packages in packages.txt, and uv and the locked dependencies in $VENV. Prints what could not be
+# installed, with the command that fixes it, and tries again at the next run.
 set -euo pipefail
 
 python=${PYTHON:-python3}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the web console: lint, types, and that src/virtshape/web/static is what the sources in console/ give, byte for byte.
+# Checks the web console: lint, types, and that a build of console/ equals src/virtshape/web/static, byte for byte.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

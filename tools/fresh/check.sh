@@ -18,7 +18,7 @@ cases=("$@")
 [ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user trixie/root)
 seconds=${FRESH_SECONDS:-1800}
 
-# In CI, what cannot be checked is a failure.
+# In CI, a check that cannot run is a failure.
 skip() { echo "Fresh machines are not checked: $*" >&2; [ -z "${CI:-}" ]; exit; }
 
 [ "$(id -u)" -eq 0 ] || skip "only root can create and enter the root directories"
@@ -58,7 +58,7 @@ list_sources() {
         done
 }
 
-make_root() { # SUITE: makes its archive once
+make_root() { # SUITE: creates the archive of its root file system once
     local suite=$1 work
     [ ! -e "$cache/$suite.tar" ] || return 0
     mkdir -p "$cache"

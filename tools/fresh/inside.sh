@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a new user does on a fresh machine: clone, make up, the README's tour to the demo guest's report, tests.
-# With the argument `packages` it stops after the setup.
+# Acts as a new user on a fresh machine: clones the repository, runs make up, takes the README's tour until the demo
+# guest has printed its report, and runs tests. With the argument `packages`, it stops after the setup.
 set -euo pipefail
 . /fresh/settings
 export PIP_CACHE_DIR=/var/cache/downloads/pip UV_CACHE_DIR=/var/cache/downloads/uv
@@ -48,7 +48,7 @@ kubectl get nodes -o jsonpath='{range .items[*].status.conditions[*]}{.type}={.s
 kubectl delete vm demo >/dev/null
 virtshape down
 wait $server || fail "The server did not end well."
-rm -rf "$UV_CACHE_DIR"/sdists-* # what was built here is built again the next time
+rm -rf "$UV_CACHE_DIR"/sdists-* # wheels that were built here are built again the next time
 
 if [ -n "$TESTS" ]; then
     started=$SECONDS

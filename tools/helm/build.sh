@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Helm version of go.mod once, outside the tree, and prints its path. Needs Go and its module proxy.
+# Builds the version of Helm in go.mod once, outside the tree, and prints its path. Needs Go and its module proxy.
 set -euo pipefail
 cd "$(dirname "$0")"
 

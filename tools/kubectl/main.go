@@ -1,4 +1,4 @@
-// kubectl, built from its published modules: a current client for the end-to-end tests.
+// Command kubectl is built from its published modules: a current client for the end-to-end tests.
 package main
 
 import (

@@ -72,7 +72,7 @@ def read_schema(body: str) -> Any:
 
 
 def merge(schemas: dict[str, Any]) -> dict[str, Any]:
-    """Merge the schemas of one object in several releases to one node of the table."""
+    """Merge the schemas of one object in several releases into one node of the table."""
     node: dict[str, Any] = {}
     if any(schema.get("x-kubernetes-preserve-unknown-fields") for schema in schemas.values()):
         node["@open"] = True
@@ -127,7 +127,7 @@ def read_constants(api: Path, file: str, go_type: str) -> list[str]:
 
 
 def read_served(kubevirt: Path, api: Path) -> list[str]:
-    """Return the API versions that are served: of KubeVirt's own group, and of instance types."""
+    """Return the API versions that KubeVirt serves, in its own group and in that of instance types."""
     core = re.findall(r'Name: +"(v\w+)",\s+Served: +true', (api / "core/v1/register.go").read_text())
     crds = (kubevirt / COMPONENTS / "crds.go").read_text()
     instancetype = re.findall(r"Name: +instancetype(v\w+)\.SchemeGroupVersion\.Version,\s+Served: +true", crds)
@@ -142,7 +142,7 @@ def read_bundle(kubevirt: Path, file: str) -> list[str]:
 
 
 def build_table() -> dict[str, Any]:
-    """Read all releases."""
+    """Return the table, built from all releases."""
     kubevirt = {release: download("kubevirt", release) for release in RELEASES}
     api = {release: download("api", release) for release in RELEASES}
     schemas = {release: read_schemas(folder) for release, folder in kubevirt.items()}

@@ -299,7 +299,7 @@ class KubeVirtConfiguration(Settings):
     eviction_strategy: str | None = None
     """Default eviction strategy of VMs: None, LiveMigrate, LiveMigrateIfPossible or External."""
     vm_rollout_strategy: str | None = None
-    """When a larger size of a running VM takes effect: LiveUpdate (default), at once if possible; Stage, at a restart."""
+    """When a larger size of a VM takes effect: at once if possible (LiveUpdate, default), or at a restart (Stage)."""
     live_update_configuration: LiveUpdateConfiguration | None = None
     """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None
