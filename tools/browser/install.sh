@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Debian's Chromium for the tests of the web console, and prints its path. Needs root, unless already installed.
+# Installs Debian's Chromium for the tests of the web console, and prints its path. Needs root if it is not installed.
 set -euo pipefail
 
 if ! command -v chromium >/dev/null; then

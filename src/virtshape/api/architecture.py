@@ -17,6 +17,6 @@ def get_architecture() -> Architecture:
 
 
 def format_platform() -> str:
-    """Return operating system and architecture as in Kubernetes' version documents, such as `linux/amd64`."""
+    """Return the operating system and architecture as in Kubernetes' version document, such as `linux/amd64`."""
     machine = platform.machine()
     return f"{sys.platform}/{_BY_KERNEL_NAME.get(machine, machine)}"

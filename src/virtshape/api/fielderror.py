@@ -9,7 +9,7 @@ VALUE_REQUIRED: Final = "FieldValueRequired"
 
 
 class FieldError(NamedTuple):
-    """An error in a field or, if `field` has several paths joined by commas, in all of them; empty for the object."""
+    """An error in one or more fields: `field` holds their paths, joined by commas, or is empty for the whole object."""
 
     field: str
     message: str
@@ -20,7 +20,7 @@ class FieldError(NamedTuple):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The paths of all fields."""
+        """The paths of all fields that have the error."""
         return tuple(self.field.split(", ")) if self.field else ()
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ class HotplugLimits(NamedTuple):
 
 
 def get_hotplug_limits(vmi: VirtualMachineInstance) -> HotplugLimits:
-    """Return the limits of an instance; malformed annotations count as absent."""
+    """Return the limits of an instance; malformed annotations are ignored."""
     cpu, memory, annotations = vmi.spec.domain.cpu, vmi.spec.domain.memory, vmi.metadata.annotations or {}
     return HotplugLimits(
         (cpu.max_sockets if cpu is not None else None) or _read_count(annotations.get(MAX_SOCKETS_ANNOTATION, "")),

@@ -50,7 +50,7 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
-    """Return True if claim and volume refer to each other; a reference in the claim alone may be written by a user."""
+    """Return True if claim and volume refer to each other; the claim alone is not enough, as users can write to it."""
     if volume is None or claim.spec is None or not claim.spec.volume_name:
         return False
     reference = volume.spec.claim_ref if volume.spec else None

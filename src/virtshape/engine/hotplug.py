@@ -33,7 +33,7 @@ def is_live_update(configuration: KubeVirtConfiguration | None) -> bool:
 def default_hotplug_limits(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> HotplugLimits:
-    """Return default limits for sockets and memory; a limit is None if the spec sets its own or cannot grow."""
+    """Return default limits for sockets and memory; a limit is None if the spec sets it or the guest cannot grow."""
     is_amd64 = (spec.architecture or DEFAULT_ARCHITECTURE) == DEFAULT_ARCHITECTURE
     if not is_live_update(configuration) or not is_amd64 or spec.domain.launch_security is not None:
         return HotplugLimits()

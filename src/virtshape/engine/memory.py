@@ -32,7 +32,7 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
 
 
 def is_open(given: MemoryInstancetype | None) -> bool:
-    """Return True if the instance type leaves memory to the VM: unset, or 0 as from clients before v1beta2."""
+    """Return True if the instance type leaves memory to the VM: it is unset, or 0 as clients before v1beta2 write."""
     return given is None or given.guest is None or given.guest.is_zero()
 
 
@@ -68,7 +68,7 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
         requests = domain.resources.requests if domain.resources else None
-        if requests is None or "memory" not in requests:  # the VM may request memory if the type sets none
+        if requests is None or "memory" not in requests:  # a VM may set it if the instance type sets no memory
             put_request(domain, "memory", overcommit(memory.guest, percent))
 
 

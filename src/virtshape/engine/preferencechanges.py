@@ -73,7 +73,7 @@ def _build_offset(timezone: str) -> ClockOffset | None:
 
 
 def _apply_firmware(spec: VirtualMachinePreferenceSpec, firmware: str) -> None:
-    """Set this kind of firmware, or none, and remove the others; keep the settings of this kind."""
+    """Set this kind of firmware, or none, and remove the others; keep existing settings of this kind."""
     old = spec.firmware or FirmwarePreferences()
     new = FirmwarePreferences()
     if firmware == BIOS:

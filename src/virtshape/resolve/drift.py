@@ -64,7 +64,7 @@ def find_drift(vm: VirtualMachine, role: Role, lookup: Lookup) -> Drift | None:
 
 
 def compare(revision: ControllerRevision, live: Model | None, kind: str) -> tuple[State, list[Change]]:
-    """Compare the object stored in a revision with the live object of this kind."""
+    """Compare the object in a revision with the live object of this kind; return the state and the changed fields."""
     kept: Any = read_revision_payload(revision.data, kind)
     if live is None:
         return "gone", []

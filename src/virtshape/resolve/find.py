@@ -60,7 +60,7 @@ def instancetype_role(vm: VirtualMachine) -> Role:
 
 
 def default_layout(vm: VirtualMachine) -> Layout:
-    """Return the vCPU layout for a preference that names none: cores for VMs with a flavor, otherwise sockets."""
+    """Return the vCPU layout to use unless a preference names one: cores for VMs with a flavor, otherwise sockets."""
     return "sockets" if vm.spec.flavor is None else "cores"
 
 
@@ -80,7 +80,7 @@ def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
 
 
 def search_object(vm: VirtualMachine, role: Role) -> Search[Model | None]:
-    """Find an object as `find_object` does, but as a search; for objects in memory, `find_object` is faster."""
+    """Return a search for the same object as `find_object`, which is faster for objects in memory."""
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
@@ -97,7 +97,7 @@ def search_object(vm: VirtualMachine, role: Role) -> Search[Model | None]:
 
 
 def search_shape(vm: VirtualMachine) -> Search[Shape]:
-    """Find the instance type (or flavor) and the preference that a VM names, as a search."""
+    """Return a search for the instance type (or flavor) and the preference that a VM names."""
     sizing = yield from search_object(vm, instancetype_role(vm))
     preference = yield from search_object(vm, "preference")
     return Shape(instancetype_spec(sizing), preference_spec(preference), default_layout(vm))

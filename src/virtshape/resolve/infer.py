@@ -66,7 +66,7 @@ def asks_for_inference(vm: VirtualMachine) -> bool:
 
 
 def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERRED) -> Search[list[FieldError]]:
-    """Replace each matcher that has `inferFromVolume` with the inferred one, as a search; return ignored failures."""
+    """Return a search that infers and replaces each matcher with `inferFromVolume`; its result is ignored failures."""
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
     failed: dict[InferredRole, StatusError] = {}
@@ -89,7 +89,7 @@ def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERR
     for role, inferred_matcher, ignoring in inferred:
         setattr(vm.spec, role, inferred_matcher)
         if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
-            vm.spec.template.spec.domain.memory = None  # its memory was only a fallback for a failed inference
+            vm.spec.template.spec.domain.memory = None  # the VM's memory was only a fallback for a failed inference
     return warnings
 
 
@@ -102,7 +102,7 @@ def _describe_ignored(vm: VirtualMachine, role: InferredRole, error: StatusError
 
 
 def describe_own_memory(vm: VirtualMachine) -> str:
-    """Return the memory that the VM gets without an instance type, for messages."""
+    """Describe, for messages, the memory that the VM gets without an instance type."""
     memory = vm.spec.template.spec.domain.memory if vm.spec.template.spec else None
     return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory"
 
@@ -124,7 +124,7 @@ def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
 def _search_matcher(
     vm: VirtualMachine, role: InferredRole, volume_name: str
 ) -> Search[InstancetypeMatcher | PreferenceMatcher]:
-    """Infer a matcher from a volume of the VM."""
+    """Return a search that infers a matcher from a volume of the VM."""
     inference = _Inference(role)
     yield from _read_volume(vm, _get_volume(vm, volume_name), inference)
     if inference.name is None:

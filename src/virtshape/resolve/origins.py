@@ -52,7 +52,7 @@ def get_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
 
 
 def search_sources_of_fields(vm: VirtualMachine) -> Search[FieldSources]:
-    """Find the sources that can set fields of a VM, as a search."""
+    """Return a search for the sources that can set fields of a VM."""
     sources: dict[Source, FieldSource] = {
         "VM": FieldSource("VM", vm.metadata.name),
         "default": FieldSource("default"),
@@ -67,7 +67,7 @@ def search_sources_of_fields(vm: VirtualMachine) -> Search[FieldSources]:
 
 
 def _search_revision(vm: VirtualMachine, role: Role) -> Search[str | None]:
-    """Return the name of the stored revision that is used, if any."""
+    """Return a search for the name of the stored revision that the VM uses, or None."""
     search, found, used = search_object(vm, role), None, None
     while True:
         try:

@@ -22,7 +22,7 @@ class Reference(Struct, frozen=True, gc=False):
 
     @property
     def resource(self) -> str:
-        """The resource as Kubernetes writes it in messages: `persistentvolumeclaims`, `controllerrevisions.apps`."""
+        """The resource name in Kubernetes' messages, such as `persistentvolumeclaims` or `controllerrevisions.apps`."""
         named = (kind.plural for kind in KINDS if (kind.group, kind.kind) == (self.group, self.kind))
         plural = next(named, f"{self.kind.lower()}s")
         return f"{plural}.{self.group}" if self.group else plural

@@ -35,7 +35,7 @@ def check_schema(tree: JsonObject, kind: Kind, text: bytes | None = None) -> Nor
 
 
 def is_normal(tree: JsonObject, kind: Kind, text: bytes | None = None) -> bool:
-    """Return True if the object has only known fields of valid types; False if its text contains `null`."""
+    """Return True if the object has only known fields of valid types, and its text does not contain `null`."""
     if b"null" in (text if text is not None else msgspec.json.encode(tree)):
         return False
     try:

@@ -62,7 +62,7 @@ class _Part(NamedTuple):
 
 
 def read_documents(text: str | bytes, source: str = "<stdin>", *, most: int | None = None) -> list[Document]:
-    """Return up to `most` objects from a text; Lists are split into their items, and empty documents are skipped."""
+    """Return up to `most` objects, or raise YAMLError; Lists are split into items, and empty documents are skipped."""
     documents = []
     for document in islice(scan_documents(text, source, most=most), most):
         if isinstance(document, YAMLError):
