@@ -95,7 +95,7 @@ class Quantity(str):
         return self == other or self.amount == other.amount
 
     def plus(self, other: "Quantity") -> "Quantity":
-        """Return the exact sum in this format (the other's if this is zero); raise ArithmeticError if it is too long."""
+        """Return the exact sum in this format, or the other's if this is zero; raise ArithmeticError if too long."""
         return self._of_amount(_EXACT.add(self.amount, other.amount), other.format if self.is_zero() else self.format)
 
     def minus(self, other: "Quantity") -> "Quantity":

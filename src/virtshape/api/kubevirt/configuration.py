@@ -303,7 +303,7 @@ class KubeVirtConfiguration(Settings):
     live_update_configuration: LiveUpdateConfiguration | None = None
     """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None
-    """Settings for live migrations."""
+    """Settings of live migrations."""
     network: NetworkConfiguration | None = None
     """Network settings of VMs."""
     permitted_host_devices: PermittedHostDevices | None = None

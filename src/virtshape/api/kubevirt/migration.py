@@ -11,7 +11,7 @@ from virtshape.api.quantity import Quantity
 
 
 class MigrationConfiguration(Model):
-    """Settings for live migrations."""
+    """Settings of live migrations."""
 
     parallel_migrations_per_cluster: int | None = None
     """Maximum number of parallel migrations in the cluster; 5 by default."""
