@@ -22,7 +22,7 @@ class CustomResourceDefinitionNames(Model):
     categories: list[str] | None = None
     """Categories that the kind belongs to, such as `all`."""
     list_kind: str | None = None
-    """Kind of lists of these objects; the kind followed by `List` if absent."""
+    """Kind of lists; the kind followed by `List` if absent."""
     short_names: list[str] | None = None
     """Short names for `kubectl`."""
     singular: str | None = None
@@ -213,13 +213,13 @@ class CustomResourceDefinitionVersion(Model):
     storage: bool
     """Whether objects are stored in this version; true for exactly one version."""
     additional_printer_columns: list[CustomResourceColumnDefinition] | None = None
-    """The columns of its tables, in addition to the name."""
+    """Columns of tables in this version, in addition to the name."""
     deprecated: bool | None = None
     """Whether the version is deprecated; clients that use it get a warning."""
     deprecation_warning: str | None = None
     """Text of the deprecation warning."""
     schema: CustomResourceValidation | None = None
-    """Schema of its objects."""
+    """Schema of objects in this version."""
     selectable_fields: list[SelectableField] | None = None
     """The fields that field selectors can use."""
     subresources: CustomResourceSubresources | None = None

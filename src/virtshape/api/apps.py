@@ -44,9 +44,9 @@ class DeploymentSpec(Model):
     """Desired state of a deployment."""
 
     selector: LabelSelector
-    """The labels of its pods."""
+    """Selects the deployment's pods by label."""
     template: PodTemplateSpec
-    """Template of its pods."""
+    """Template of the deployment's pods."""
     min_ready_seconds: Int32 | None = None
     """Seconds that a pod must be ready to count as available."""
     paused: bool | None = None

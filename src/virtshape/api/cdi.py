@@ -60,7 +60,7 @@ class DataVolumeSourceImageIO(Model):
     """A disk on an oVirt server."""
 
     disk_id: str
-    """The identifier of the disk on that server."""
+    """The identifier of the disk on the server."""
     url: str
     """The address of the server."""
     cert_config_map: str | None = None
@@ -132,7 +132,7 @@ class DataVolumeSourceVDDK(Model):
     """A disk on a VMware server."""
 
     backing_file: str | None = None
-    """The disk's file on that server."""
+    """The disk's file on the server."""
     extra_args: str | None = None
     """The config map with additional arguments for the transfer."""
     init_image_url: str | None = field(default=None, name="initImageURL")
@@ -218,13 +218,13 @@ class DataVolumeSpec(Model):
     priority_class_name: str | None = None
     """The priority class of the pods that populate the volume."""
     pvc: PersistentVolumeClaimSpec | None = None
-    """The claim to create, unchanged; exclusive with `storage`."""
+    """The claim to create, unchanged; mutually exclusive with `storage`."""
     source: DataVolumeSource | None = None
-    """Where the data comes from; exclusive with `sourceRef`."""
+    """Where the data comes from; mutually exclusive with `sourceRef`."""
     source_ref: DataVolumeSourceRef | None = None
-    """An object that defines the source of the data; exclusive with `source`."""
+    """An object that defines the source of the data; mutually exclusive with `source`."""
     storage: StorageSpec | None = None
-    """The claim to create, completed from the profile of the storage class; exclusive with `pvc`."""
+    """The claim to create, completed from the profile of the storage class; mutually exclusive with `pvc`."""
 
 
 class DataVolumeCondition(Model):
@@ -278,9 +278,9 @@ class DataSourceRefSourceDataSource(Model):
     """A reference to another data source."""
 
     name: str
-    """The name of that data source."""
+    """The name of the referenced data source."""
     namespace: str
-    """The namespace of that data source."""
+    """The namespace of the referenced data source."""
 
 
 class DataSourceSource(Model):

@@ -49,7 +49,7 @@ class PodVolumeHealth(Model):
     health_conditions: list[VolumeHealthCondition] | None = None
     """Health problems; empty if the volume is healthy."""
     last_transition_time: Time | None = None
-    """When this list last changed."""
+    """When the list of health problems last changed."""
 
 
 class PodResourceClaimStatus(Model):

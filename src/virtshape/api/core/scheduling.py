@@ -106,7 +106,7 @@ class NodeAffinity(Model):
     """Node affinity of a pod; only used for scheduling."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
-    """Only these nodes can run the pod."""
+    """The nodes that can run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
     """Of the remaining nodes, those with the greatest sum of weights are preferred."""
 

@@ -79,7 +79,7 @@ class ServiceSpec(Model):
     session_affinity_config: SessionAffinityConfig | None = None
     """Settings for session affinity."""
     traffic_distribution: str | None = None
-    """Which pods are preferred, such as `PreferClose`."""
+    """Preferred distribution of traffic to pods, such as `PreferClose`."""
 
 
 class PortStatus(Model):

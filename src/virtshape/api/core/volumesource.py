@@ -50,9 +50,9 @@ class ConfigMapVolumeSource(Model):
     name: str | None = None
     """The config map's name."""
     default_mode: Int32 | None = None
-    """The mode of files that have none; 0644 if absent."""
+    """Mode of files for which none is set; 0644 if absent."""
     default_user: int | None = None
-    """The owner of files that have none."""
+    """Owner of files for which none is set."""
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
@@ -63,9 +63,9 @@ class SecretVolumeSource(Model):
     """A volume with the keys of a secret."""
 
     default_mode: Int32 | None = None
-    """The mode of files that have none; 0644 if absent."""
+    """Mode of files for which none is set; 0644 if absent."""
     default_user: int | None = None
-    """The owner of files that have none."""
+    """Owner of files for which none is set."""
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
@@ -78,9 +78,9 @@ class DownwardAPIVolumeSource(Model):
     """A volume with fields of the pod."""
 
     default_mode: Int32 | None = None
-    """The mode of files that have none; 0644 if absent."""
+    """Mode of files for which none is set; 0644 if absent."""
     default_user: int | None = None
-    """The owner of files that have none."""
+    """Owner of files for which none is set."""
     items: list[DownwardAPIVolumeFile] | None = None
     """The fields and their paths."""
 
@@ -248,9 +248,9 @@ class ProjectedVolumeSource(Model):
     """Several sources in one directory."""
 
     default_mode: Int32 | None = None
-    """The mode of files that have none; 0644 if absent."""
+    """Mode of files for which none is set; 0644 if absent."""
     default_user: int | None = None
-    """The owner of files that have none."""
+    """Owner of files for which none is set."""
     sources: list[VolumeProjection] | None = None
     """The sources."""
 

@@ -114,7 +114,7 @@ class DevicePreferences(Model):
     preferred_disable_hotplug: bool | None = None
     """Default of `disableHotplug`."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
-    """The options of virtual GPUs that have none."""
+    """The options of virtual GPUs for which the VM sets none."""
     preferred_sound_model: str | None = None
     """The model of a sound device that names none."""
     preferred_use_virtio_transitional: bool | None = None
@@ -136,7 +136,7 @@ class DevicePreferences(Model):
     preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
     """The I/O mode of disks that name none: `native`, `default` or `threads`."""
     preferred_disk_block_size: BlockSize | None = None
-    """The block sizes of disks that state none."""
+    """The block sizes of disks that set none."""
     preferred_interface_model: str | None = None
     """The model of network interfaces that name none."""
     preferred_rng: Rng | None = None
@@ -157,7 +157,7 @@ class FeaturePreferences(Model):
     preferred_apic: FeatureAPIC | None = None
     """The APIC, for a VM that leaves it unset."""
     preferred_hyperv: FeatureHyperv | None = None
-    """Hyper-V enlightenments, each for a VM that leaves it unset."""
+    """Hyper-V enlightenments, each of them for a VM that leaves it unset."""
     preferred_kvm: FeatureKVM | None = None
     """Visibility of KVM in the guest, for a VM that leaves it unset."""
     preferred_pvspinlock: FeatureState | None = None
