@@ -1,5 +1,5 @@
 """
-Speed of `virtshape up`: throughput under the load of $VIRTSHAPE_BENCH/load.py, start-up, memory, and up to 50,000 VMs.
+Speed of `virtshape up`: throughput under $VIRTSHAPE_BENCH/load.py, start-up, memory, and growth to 50,000 VMs.
 
 The benchmark prints tables and writes them to docs/performance.md. They include the results of etcd and kube-apiserver
 under the same load, without and with KubeVirt's virt-api.

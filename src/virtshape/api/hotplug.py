@@ -1,7 +1,7 @@
 """
 Hotplug limits of an instance: how many sockets and how much memory its running guest can have.
 
-Limits that the VM or its instance type sets are fields of the instance; default limits are annotations.
+Limits set by the VM, its instance type or the administrator are fields of the instance; other limits are annotations.
 """
 
 from typing import Final, NamedTuple

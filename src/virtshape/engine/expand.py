@@ -1,5 +1,5 @@
 """
-Expand: replace a VM's references to an instance type and a preference with the fields they stand for.
+Expand: replace a VM's references to an instance type and a preference with the fields that these define.
 
 The VM is modified in place: pass a copy. The package `resolve` finds the referenced objects.
 """

@@ -2,7 +2,7 @@
 Write YAML as kubectl does: two spaces, lists not indented below their key, no aliases, no folded lines.
 
 Differences from kubectl: keys keep their order, multi-line strings are `|` blocks wherever that is safe, and printable
-characters such as tabs and emojis are not escaped.
+characters such as emojis are not escaped.
 """
 
 import re
