@@ -47,7 +47,7 @@ def remove_webhooks(kubectl: Kubectl) -> None:
 
 
 def read_lines(output: str) -> dict[str, str]:
-    """Return the result that kubectl printed for each object."""
+    """Return the result that kubectl printed for each object, by object."""
     return {name: what for name, _, what in (line.partition(" ") for line in output.splitlines())}
 
 

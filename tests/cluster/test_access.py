@@ -113,7 +113,7 @@ NOT_FOR = {
 }
 
 
-def test_component_has_the_permissions_it_needs(plane: ControlPlane) -> None:
+def test_component_has_the_required_permissions(plane: ControlPlane) -> None:
     def check() -> None:  # RBAC changes take effect asynchronously
         for component, questions in NEEDED.items():
             user = name_account(component)
@@ -142,13 +142,13 @@ OWN_NAMESPACE: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize(("component", "question", "answer"), OWN_NAMESPACE.values(), ids=OWN_NAMESPACE.keys())
-def test_component_has_the_permissions_it_needs_in_its_own_namespace(
+def test_component_has_the_required_permissions_in_its_own_namespace(
     plane: ControlPlane, component: str, question: str, answer: bool
 ) -> None:
     assert may(plane, name_account(component), question, SYSTEM) is answer
 
 
-def test_aggregated_api_reads_its_client_ca(plane: ControlPlane) -> None:
+def test_aggregated_api_may_read_the_client_ca_configuration(plane: ControlPlane) -> None:
     question = "get configmaps:extension-apiserver-authentication"
     assert may(plane, name_account("apiserver"), question, "kube-system")
     assert not may(plane, name_account("webhook"), question, "kube-system")
@@ -170,7 +170,9 @@ USER_ROLES = {
 
 
 @pytest.mark.parametrize("role", ["view", "edit", "admin"])
-def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: ControlPlane, namespace: str, role: str) -> None:
+def test_view_edit_and_admin_roles_cover_our_kinds(
+    installed: Kubectl, plane: ControlPlane, namespace: str, role: str
+) -> None:
     kubectl = installed.in_namespace(namespace)
     kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
 
@@ -181,7 +183,7 @@ def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: ControlPlane, 
     retry(check)
 
 
-def test_every_user_reads_but_does_not_change_cluster_instancetypes(plane: ControlPlane) -> None:
+def test_every_user_may_read_but_not_change_cluster_instancetypes(plane: ControlPlane) -> None:
     sizes = "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"
     answers = {
         f"list {sizes}": True,
@@ -193,14 +195,14 @@ def test_every_user_reads_but_does_not_change_cluster_instancetypes(plane: Contr
     assert reported == answers
 
 
-def test_kubectl_auth_can_i_agrees(installed: Kubectl, namespace: str) -> None:
+def test_kubectl_auth_can_i_reports_permissions_on_vms(installed: Kubectl, namespace: str) -> None:
     kubectl = installed.in_namespace(namespace)
     kubectl("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann")
     retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
     assert kubectl.run("auth", "can-i", "create", "vm", "--as=bob").out == "no\n"
 
 
-def test_tools_next_to_kubevirt_have_read_only_access(installed: Kubectl, plane: ControlPlane) -> None:
+def test_tools_service_account_has_read_only_access(installed: Kubectl, plane: ControlPlane) -> None:
     installed("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
     user = f"system:serviceaccount:{SYSTEM}:virtshape-tools"
     reading = ("list virtualmachines.kubevirt.io", "get controllerrevisions.apps", "get datasources.cdi.kubevirt.io")

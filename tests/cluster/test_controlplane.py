@@ -18,7 +18,7 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_control_plane_binaries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.support.controlplanebinaries.find_binary", lambda _: None)
     missing = find_binaries()
     assert isinstance(missing, str)
@@ -36,7 +36,7 @@ def test_dependents_are_deleted_with_their_owner(plane: ControlPlane, namespace:
     until(lambda: plane.request("GET", f"{url}/owned")[0] == 404)
 
 
-def test_killed_api_server_restarts_with_all_objects(plane: ControlPlane, namespace: str) -> None:
+def test_killed_api_server_has_all_objects_after_a_restart(plane: ControlPlane, namespace: str) -> None:
     plane.apiserver.stop(signal.SIGKILL)
     with pytest.raises(OSError, match="refused"):
         plane.request("GET", "/readyz")

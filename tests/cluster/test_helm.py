@@ -30,7 +30,7 @@ def helm(plane: ControlPlane, home: Path, *arguments: str) -> str:
     return ran.stdout
 
 
-def test_release_is_installed_upgraded_and_removed_and_crds_are_kept(fresh: ControlPlane, tmp_path: Path) -> None:
+def test_removal_of_an_upgraded_helm_release_keeps_the_crds(fresh: ControlPlane, tmp_path: Path) -> None:
     kubectl = Kubectl(find_kubectl(), fresh.kubeconfig, tmp_path, SYSTEM)
     assert "is being installed" in helm(fresh, tmp_path, "install", "virtshape", str(CHART), "--create-namespace")
     assert kubectl.get("deployment", "virtshape-webhook")["spec"]["replicas"] == 2

@@ -69,7 +69,7 @@ def test_every_crd_is_established_and_structural(kinds: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
-def test_explain_describes_every_field(kinds: Kubectl, plane: ControlPlane, kind: Kind) -> None:
+def test_kubectl_explain_describes_every_field(kinds: Kubectl, plane: ControlPlane, kind: Kind) -> None:
     fields = dict(walk(retry(lambda: find_published(plane, kind))))
     wanted = {path for path, _ in walk(structural_schema(kind.struct))}
     assert wanted <= fields.keys()
@@ -80,14 +80,14 @@ def test_explain_describes_every_field(kinds: Kubectl, plane: ControlPlane, kind
 
 
 @pytest.mark.parametrize("kind", PREFERRED, ids=name_of)
-def test_every_name_of_a_kind_is_accepted(kinds: Kubectl, kind: Kind) -> None:
+def test_kubectl_accepts_every_name_of_a_kind(kinds: Kubectl, kind: Kind) -> None:
     for name in (kind.plural, kind.singular, *kind.short_names):
         ran = kinds.run("get", name, "--all-namespaces" if kind.namespaced else "-o=name")
         assert (ran.status, ran.err.replace("No resources found\n", "")) == (0, "")
 
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
-def test_columns_match_the_standalone_server(kinds: Kubectl, plane: ControlPlane, kind: Kind) -> None:
+def test_table_columns_match_the_standalone_server(kinds: Kubectl, plane: ControlPlane, kind: Kind) -> None:
     del kinds
     code, table = plane.request("GET", f"/apis/{kind.api_version}/{kind.plural}", Accept=TABLE)
     assert code == 200, table
@@ -95,7 +95,7 @@ def test_columns_match_the_standalone_server(kinds: Kubectl, plane: ControlPlane
     assert shown == [(column.name, column.priority) for column in list_columns(kind)]
 
 
-def test_instancetype_columns_show_its_size(kinds: Kubectl, namespace: str) -> None:
+def test_instancetype_columns_show_vcpus_and_memory(kinds: Kubectl, namespace: str) -> None:
     kubectl = kinds.in_namespace(namespace)
     kubectl.apply(INSTANCETYPE)
     head, row = kubectl("get", "vmf").splitlines()
@@ -103,7 +103,7 @@ def test_instancetype_columns_show_its_size(kinds: Kubectl, namespace: str) -> N
     assert "2Gi" in row
 
 
-def test_status_of_a_vm_is_written_separately(kinds: Kubectl, namespace: str) -> None:
+def test_vm_status_is_a_subresource(kinds: Kubectl, namespace: str) -> None:
     kubectl = kinds.in_namespace(namespace)
     kubectl.apply(to_tree(build_vm(name="vm1", namespace=namespace, memory="1Gi")))
     patch = '{"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}'
@@ -131,5 +131,5 @@ DEPRECATED = {kind.api_version: (kind, find_deprecation(kind) or "") for kind in
 
 
 @pytest.mark.parametrize(("kind", "warning"), DEPRECATED.values(), ids=DEPRECATED.keys())
-def test_old_version_gives_a_warning(kinds: Kubectl, kind: Kind, warning: str) -> None:
+def test_deprecated_version_gives_a_warning(kinds: Kubectl, kind: Kind, warning: str) -> None:
     assert warning in kinds.run("get", "--raw", f"/apis/{kind.api_version}/{kind.plural}?limit=1").err

@@ -57,7 +57,7 @@ def bare(cluster: Kubectl) -> Kubectl:
 
 @pytest.fixture
 def quiet(bare: Kubectl) -> Iterator[Kubectl]:
-    """The same cluster; webhooks are removed afterwards."""
+    """The same cluster; webhook configurations are removed after the test."""
     yield bare
     remove_webhooks(bare)
 
@@ -84,7 +84,7 @@ def test_manifests_can_be_applied_server_side(quiet: Kubectl) -> None:
     assert (ran.status, ran.err) == (0, "")
 
 
-def test_tools_only_manifest_needs_no_crd_of_ours(quiet: Kubectl) -> None:
+def test_tools_only_manifest_needs_none_of_our_crds(quiet: Kubectl) -> None:
     ran = quiet.run("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
     assert (ran.status, ran.err) == (0, "")
     kinds = {name.partition("/")[0].partition(".")[0] for name in read_lines(ran.out)}
@@ -99,7 +99,7 @@ FLOWS = {
 
 
 @pytest.mark.parametrize(("component", "path", "flow"), FLOWS.values(), ids=FLOWS.keys())
-def test_components_have_their_own_priority_level(quiet: Kubectl, component: str, path: str, flow: str) -> None:
+def test_components_have_their_own_api_priority_level(quiet: Kubectl, component: str, path: str, flow: str) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     account = f"--as=system:serviceaccount:virtshape-system:virtshape-{component}"
 

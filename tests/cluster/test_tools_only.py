@@ -103,7 +103,7 @@ def run(stock: Kubectl, program: str, *arguments: str, stdin: str = "") -> subpr
     )
 
 
-def test_instancetype_is_customized_from_one_of_the_cluster(stock: Kubectl) -> None:
+def test_virtctl_customizes_an_instancetype_of_the_cluster(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "customize", "u1.medium", "--name", "mine", "--vcpus", "4", "-o", "json")
     assert ran.returncode == 0, ran.stderr
     made = json.loads(ran.stdout)
@@ -111,20 +111,20 @@ def test_instancetype_is_customized_from_one_of_the_cluster(stock: Kubectl) -> N
     assert made["spec"] == {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}
 
 
-def test_origin_of_vm_fields_is_explained(stock: Kubectl) -> None:
+def test_virtctl_expand_explains_the_origin_of_vm_fields(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "expand", "--vm", "web", "--explain")
     assert ran.returncode == 0, ran.stderr
     assert "instance type u1.medium" in ran.stdout
     assert "preference fedora" in ran.stdout
 
 
-def test_smallest_instancetype_of_the_cluster_is_recommended(stock: Kubectl) -> None:
+def test_virtctl_recommends_the_smallest_instancetype_of_the_cluster(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "recommend", "--cpu-min", "2", "--preference", "fedora", "--no-dedicated", "-o", "name")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[0] == "virtualmachineclusterinstancetype.instancetype.kubevirt.io/u1.2xmedium"
 
 
-def test_drift_is_reported_from_a_revision_of_kubevirt(stock: Kubectl) -> None:
+def test_virtctl_reports_drift_from_a_revision_of_kubevirt(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "drift", "-A", "-o", "json")
     assert ran.returncode == 0, ran.stderr
     (reported,) = json.loads(ran.stdout)
@@ -132,7 +132,7 @@ def test_drift_is_reported_from_a_revision_of_kubevirt(stock: Kubectl) -> None:
     assert reported["changes"] == [{"field": "spec.memory.guest", "then": "3Gi", "now": "4Gi"}]
 
 
-def test_objects_of_the_cluster_are_linted(stock: Kubectl) -> None:
+def test_lint_accepts_objects_printed_by_kubectl_get(stock: Kubectl) -> None:
     wanted = "vm,controllerrevisions,virtualmachineclusterinstancetypes,virtualmachineclusterpreferences"
     reported = run(
         stock, "virtshape", "lint", "--no-catalog", "-o", "json", "-", stdin=stock("get", wanted, "-o", "yaml")
@@ -140,6 +140,6 @@ def test_objects_of_the_cluster_are_linted(stock: Kubectl) -> None:
     assert reported.returncode == 0, reported.stdout + reported.stderr
 
 
-def test_nothing_can_be_changed(stock: Kubectl) -> None:
+def test_tools_account_may_not_change_objects(stock: Kubectl) -> None:
     assert "forbidden" in stock.run_rejected("delete", "vm", "web")
     assert "forbidden" in stock.run_rejected("annotate", "virtualmachineclusterinstancetype", "u1.medium", "a=b")

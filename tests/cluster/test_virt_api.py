@@ -36,14 +36,14 @@ def kubevirt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]
         yield plane
 
 
-def test_virt_api_sets_defaults_and_expands(kubevirt: ControlPlane) -> None:
+def test_virt_api_sets_defaults_and_expands_a_vm(kubevirt: ControlPlane) -> None:
     code, created = kubevirt.request("POST", VMS, build_vm("web", instancetype=MATCHER, preference=None))
     assert (code, "architecture" in created["spec"]["template"]["spec"]) == (201, True), created
     code, expanded = kubevirt.request("GET", f"{SUBRESOURCES}/web/expand-spec")
     assert (code, expanded["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"]) == (200, 2), expanded
 
 
-def test_virt_api_refuses_a_conflict(kubevirt: ControlPlane) -> None:
+def test_virt_api_rejects_a_vm_that_conflicts_with_its_instancetype(kubevirt: ControlPlane) -> None:
     vm = build_vm("torn", instancetype=MATCHER, preference=None)
     vm["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "2Gi"}
     code, answer = kubevirt.request("POST", VMS, vm)
@@ -52,7 +52,7 @@ def test_virt_api_refuses_a_conflict(kubevirt: ControlPlane) -> None:
     assert (code, answer["message"]) == (422, f"{webhook}: {conflict}")
 
 
-def test_webhooks_in_kubevirts_domain_have_its_names() -> None:
+def test_our_webhooks_in_the_kubevirt_io_domain_have_the_names_of_kubevirt() -> None:
     printed = subprocess.run([find_program("objects")], capture_output=True, check=True).stdout
     theirs = list_webhooks(json.loads(printed)["items"])
     ours = {name for name in list_webhooks(build_webhooks(Options())) if name.endswith(".kubevirt.io")}

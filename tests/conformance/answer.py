@@ -1,5 +1,5 @@
 """
-Answers conformance vectors: JSON lines {"id", "op", "input"} in, {"id", "result"} out.
+Answer conformance vectors: JSON lines {"id", "op", "input"} in, {"id", "result"} out.
 
     python check.py FOLDER -- python tests/conformance/answer.py
 """
@@ -136,7 +136,7 @@ def answer_annotations(question: JsonObject) -> JsonObject:
 
 
 def _find_present_shape(vm: VirtualMachine, objects: Objects) -> Shape:
-    """Return the instance type and preference of a VM; KubeVirt's webhook ignores those that do not exist."""
+    """Return the instance type and preference of a VM; like KubeVirt's webhook, ignore those that do not exist."""
     instancetype = preference = None
     with suppress(NotFoundError):
         instancetype = instancetype_spec(find_object(vm, instancetype_role(vm), objects.find))

@@ -37,7 +37,7 @@ STRINGS: Final[dict[str, Sequence[str]]] = {
     "preferredCPUTopology": (*TOPOLOGIES, *(f"prefer{name.capitalize()}" for name in TOPOLOGIES)),
     "type": ("q35", "virt", ""),
 }
-"""Values of fields that other fields or the code compare with; all others are short names."""
+"""Values of fields that are compared with other fields or with constants; other fields have short names as values."""
 
 FOREIGN: Final = {
     "affinity",
@@ -51,7 +51,7 @@ FOREIGN: Final = {
     "tolerations",
     "topologySpreadConstraints",
 }
-"""Fields that no instance type or preference concerns: copied unchanged, and large."""
+"""Fields that are left out because they are large and independent of instance types and preferences."""
 
 LATER: Final = {
     ("CPU", "guest"),
@@ -107,11 +107,11 @@ PERMISSIVE: Final[JsonObject] = {
         "pciHostDevices": [{"pciVendorSelector": "8086:1", "resourceName": name} for name in NAMES]
     },
 }
-"""Permits every device and needs no feature gate: which gates we check is described in docs/feature-gates.md."""
+"""Permits every device and needs no feature gate: docs/feature-gates.md lists the gates that virtshape checks."""
 
 
 def _merge(one: Any, other: Any) -> Any:
-    """Return a tree with the members of both; the other one takes precedence."""
+    """Return both trees merged; members of `other` take precedence."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return other
     return one | {key: _merge(one.get(key), value) for key, value in other.items()}
@@ -125,13 +125,13 @@ def _type_info(struct: type[Struct]) -> inspect.StructType:
 
 
 class Cases:
-    """Draw questions from a seed."""
+    """Draws random questions from a seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)  # noqa: S311 - a test
 
     def draw(self, op: str) -> JsonObject:
-        """Return the input of a question."""
+        """Return the input of a random question for an operation."""
         return DRAWS[op](self)
 
     def chance(self, share: float) -> bool:
@@ -141,7 +141,7 @@ class Cases:
         return self.random.choice(values)
 
     def struct(self, struct: type[Struct], share: float = 0.3) -> JsonObject:
-        """Return a tree for a struct, with this share of its optional fields."""
+        """Return a random tree for a struct that sets this share of the optional fields."""
         return self._struct(_type_info(struct), share)
 
     def _struct(self, info: inspect.StructType, share: float) -> JsonObject:
@@ -229,7 +229,7 @@ class Cases:
         }
 
     def objects(self, share: float = 0.85) -> list[JsonObject]:
-        """Return this share of the instance types and preferences that VMs name, of both scopes."""
+        """Return this share of the namespaced and cluster-wide objects that VMs refer to."""
         found = []
         for kind, draw in (("Instancetype", self.instancetype_spec), ("Preference", self.preference_spec)):
             for scope in ("", "Cluster"):
@@ -361,7 +361,7 @@ class Cases:
         return {"operation": "CREATE", "object": {**tree, "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}"}}
 
     def evaluation(self) -> JsonObject:
-        """Return a question with a valid VM and some more fields; all that needs an administrator is permitted."""
+        """Return a question with a valid VM and random fields; the configuration permits everything."""
         extra = self.struct(VirtualMachineInstanceSpec, 0.12)
         devices = extra["domain"].get("devices", {})
         if self.chance(0.7):
@@ -404,7 +404,7 @@ class Cases:
         """
         Return a copy of a tree with this share of its members removed, and quantities written in another way.
 
-        Zero values stay: some of Go's fields cannot tell them from absent ones, all of ours can.
+        Zero values stay, because some Go fields do not distinguish them from absent values.
         """
         if isinstance(tree, dict):
             kept = {key: value for key, value in tree.items() if key in KEPT or value in ZERO or not self.chance(share)}

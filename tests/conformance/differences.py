@@ -62,18 +62,18 @@ STRICTER: Final = {
         r"Cannot explicitly set hyperV features if HypervPassthrough is being used",
     ),
 }
-"""Errors of VMs that KubeVirt accepts, by reason."""
+"""Patterns of errors that only virtshape reports, by reason."""
 _STRICTER: Final = re.compile("|".join(pattern for patterns in STRICTER.values() for pattern in patterns))
 
 _NO_MEMORY: Final = re.compile(r".*domain\.memory\.guest '.*': must be greater than 0")
 
 
 LOOSER: Final = ("Memory hotplug is only available for x86_64 VMs",)
-"""Errors of VMs that later versions of KubeVirt accept, as we do."""
+"""Errors of this KubeVirt version that later versions and virtshape do not report."""
 
 
 def _compare_verdicts(want: JsonObject, got: JsonObject) -> list[str]:
-    """Return how two evaluations of a VM differ: which errors are reported first is up to each."""
+    """Return how two decisions about a VM differ; the order of errors is not compared."""
     if not want["allowed"]:
         is_missed = got["allowed"] and not want["refusals"][0].startswith(LOOSER)
         return [f"allowed: KubeVirt refuses it: {want['refusals'][0]}"] if is_missed else []
@@ -81,7 +81,7 @@ def _compare_verdicts(want: JsonObject, got: JsonObject) -> list[str]:
 
 
 def _drop_stricter_reports(want: JsonObject, got: JsonObject) -> JsonObject:
-    """KubeVirt allows VMs with the errors of `STRICTER`."""
+    """Remove errors in `STRICTER` from VMs that KubeVirt accepts."""
     if not want.get("allowed") or not got.get("causes"):
         return got
     causes = [cause for cause in got["causes"] if not _STRICTER.match(cause["message"])]
@@ -95,7 +95,7 @@ def _drop_invalid_memory(want: JsonObject, got: JsonObject) -> JsonObject:
 
 
 def _drop_fields_of_unknown_spreads(want: JsonObject, got: JsonObject) -> JsonObject:
-    """KubeVirt names no field if it does not know `spreadOptions.across` of a preference; we name the VM's CPU."""
+    """Remove the field of errors about an unknown `spreadOptions.across`: KubeVirt names none, we name the VM's CPU."""
     unnamed = {cause["message"] for cause in want.get("causes") or () if not cause["field"]}
     if not unnamed:
         return got
@@ -104,7 +104,7 @@ def _drop_fields_of_unknown_spreads(want: JsonObject, got: JsonObject) -> JsonOb
 
 
 def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
-    """KubeVirt reports the first failed requirement and the first conflict about memory; we report all of them."""
+    """Remove all but the first failed requirement and memory conflict: KubeVirt stops there, we report all of them."""
     if not want.get("causes") and not want.get("conflicts"):
         return got
 
@@ -121,13 +121,13 @@ def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
 
 
 def _sort_reports(result: JsonObject) -> JsonObject:
-    """KubeVirt reports conflicts of annotations in no particular order; ours are sorted."""
+    """Sort conflicts of annotations: KubeVirt reports them in no particular order."""
     causes = sorted(result.get("causes") or (), key=lambda cause: str(cause["field"]))
     return {**result, "conflicts": sorted(result.get("conflicts") or ()), "causes": causes}
 
 
 def _drop_zero_quantities(tree: Any) -> Any:
-    """Go writes quantities that were not given as 0."""
+    """Remove quantities of 0: Go writes them for unset quantities."""
     if isinstance(tree, list):
         return [_drop_zero_quantities(item) for item in tree]
     if not isinstance(tree, dict):
@@ -137,13 +137,13 @@ def _drop_zero_quantities(tree: Any) -> Any:
 
 
 def _drop_later_warnings(result: JsonObject) -> JsonObject:
-    """KubeVirt 1.9 deprecates an instance type's launchSecurity and warns; so do we."""
+    """Remove the deprecation warning about an instance type's launchSecurity, which KubeVirt sends since 1.9."""
     warnings = [text for text in result.get("warnings") or () if not text.startswith("launchSecurity is deprecated")]
     return {**result, "warnings": warnings}
 
 
 def _drop_versions(result: JsonObject) -> JsonObject:
-    """Our revisions have v1beta2 payloads and name the revision that they replace; KubeVirt 1.8 stores v1beta1."""
+    """Replace v1beta2 in revisions, and remove our annotations: KubeVirt 1.8 stores v1beta1 without them."""
     if "revisions" not in result:
         return result
     (revision,) = json.loads(json.dumps(result["revisions"]).replace("v1beta2", "v1beta1"))
@@ -153,7 +153,7 @@ def _drop_versions(result: JsonObject) -> JsonObject:
 
 
 def _drop_overridden(question: JsonObject, result: JsonObject) -> JsonObject:
-    """KubeVirt's preferredAcpi and preferredDisableHotplug override the VM; ours never do."""
+    """Remove acpi and disableHotplug if the VM sets them: in KubeVirt, preferences override them."""
     domain = _find_spec(question).get("domain", {})
     for section, name in (("features", "acpi"), ("devices", "disableHotplug")):
         if name in (domain.get(section) or {}):

@@ -1,7 +1,7 @@
 """
 Run vectors against a running server: store their objects, post their VM and return the response as a vector result.
 
-The VM is posted as a dry run. The recorded steps validated only matchers, a server validates the complete VM: other
+The VM is posted as a dry run. The recorded steps validated only matchers, but a server validates the whole VM: other
 required fields are added first.
 """
 

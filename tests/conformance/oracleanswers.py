@@ -1,4 +1,4 @@
-"""Answers about revisions and whole VMs, for questions that only the oracle answers: the recorded vectors have none."""
+"""Answer questions about revisions and complete VMs, which only the oracle answers: the recorded vectors have none."""
 
 from collections.abc import Callable
 from typing import Any

@@ -31,19 +31,19 @@ def ours() -> Objects:
     return _index([to_tree(each) for each in catalog.load(version="v1beta1")])
 
 
-def test_catalog_has_exactly_the_names_of_the_reference(ours: Objects, reference: Objects) -> None:
+def test_catalog_has_the_same_names_as_common_instancetypes(ours: Objects, reference: Objects) -> None:
     assert sorted(ours) == sorted(reference)
 
 
-def test_every_spec_matches_the_reference(ours: Objects, reference: Objects) -> None:
+def test_catalog_specs_match_common_instancetypes(ours: Objects, reference: Objects) -> None:
     assert _differences(ours, reference, "spec") == []
 
 
-def test_every_label_matches_the_reference(ours: Objects, reference: Objects) -> None:
+def test_catalog_labels_match_common_instancetypes(ours: Objects, reference: Objects) -> None:
     assert _differences(ours, reference, "metadata", "labels") == []
 
 
-def test_no_text_is_copied_from_the_reference(ours: Objects, reference: Objects) -> None:
+def test_catalog_copies_no_annotation_text_from_common_instancetypes(ours: Objects, reference: Objects) -> None:
     texts = {text for tree in reference.values() for text in tree["metadata"]["annotations"].values()}
     assert [key for key, tree in ours.items() if texts & set(tree["metadata"]["annotations"].values())] == []
 

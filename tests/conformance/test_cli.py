@@ -39,14 +39,14 @@ def _prune(value: Any) -> Any:
     return {key: item for key, item in pruned.items() if item != {} or key not in ALWAYS_WRITTEN}
 
 
-def test_recorded_command_lines_are_available() -> None:
+def test_recorded_virtctl_command_lines_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
         pytest.skip("VIRTSHAPE_VECTORS names no folder with cli.json")
     assert _load()
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=" ".join(case["argv"])) for case in _load()])
-def test_command_line_output_matches_the_recording(
+def test_virtctl_create_output_matches_the_recording(
     case: JsonObject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(tmp_path, "pw.txt").write_text("s3cret\n", encoding="utf-8")

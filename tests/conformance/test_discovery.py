@@ -36,7 +36,7 @@ def _recordings() -> None:
 
 
 def list_exchanges() -> Iterator[Any]:
-    """Return the recorded requests that returned a document."""
+    """Return the recorded requests whose response is a discovery document."""
     for path in sorted(Path(FOLDER).glob("*discovery*.json")) if FOLDER else []:
         for number, step in enumerate(json.loads(path.read_text())["steps"]):
             if step["request"]["path"].removeprefix("/") not in ENDPOINTS and step["response"]["status"] == 200:
@@ -85,7 +85,7 @@ def find_missing(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
 
 
 def identify(element: Any) -> Any:
-    """Return the key of a list element."""
+    """Return the key that identifies a list element."""
     if isinstance(element, dict):
         named = element.get("metadata", element)
         return next((named[key] for key in ("name", "resource", "version", "groupVersion") if key in named), None)
@@ -101,14 +101,14 @@ def is_left_out(element: Any) -> bool:
 
 
 @pytest.mark.parametrize("step", list(list_exchanges()))
-def test_discovery_documents_contain_the_recording(step: JsonObject) -> None:
+def test_discovery_documents_contain_the_recorded_ones(step: JsonObject) -> None:
     accept = step["request"].get("headers", {}).get("Accept", "")
     document = find_document(step["request"]["path"], accept)
     assert list(find_missing(step["response"]["body"], json.loads(document.body))) == []
     assert document.content_type == step["response"]["headers"]["content-type"]
 
 
-def test_order_of_verbs_matches_the_recording() -> None:
+def test_order_of_verbs_in_discovery_matches_the_recording() -> None:
     assert FOLDER is not None
     recorded = json.loads(Path(FOLDER, "discovery-gv-instancetype.json").read_text())["steps"][0]
     document = find_document(recorded["request"]["path"], "")

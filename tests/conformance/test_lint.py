@@ -1,4 +1,4 @@
-"""Lint finds an error in every object that KubeVirt rejected, and none in those that it accepted."""
+"""Lint finds an error in every object that KubeVirt rejected, and none in any object that it accepted."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def _find_errors(*objects: JsonObject) -> set[str]:
     return {finding.rule for finding in lint(text) if finding.level == "error"}
 
 
-def test_recorded_responses_are_available() -> None:
+def test_recorded_admission_responses_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
         pytest.skip("VIRTSHAPE_VECTORS names no folder with admitVM.jsonl")
     assert _load("admitVM.jsonl")
@@ -34,7 +34,7 @@ VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["i
 
 
 @pytest.mark.parametrize("case", VMS, ids=[case["id"] for case in VMS])
-def test_vm_findings_match_the_recording(case: JsonObject) -> None:
+def test_lint_rejects_the_vms_that_kubevirt_rejected(case: JsonObject) -> None:
     objects, vm = case["input"].get("objects") or [], case["input"]["vm"]
     errors = _find_errors(*objects, {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **vm})
     if "missing-reference" not in errors:  # recorded with missing objects allowed
@@ -49,5 +49,5 @@ INSTANCETYPE_KINDS = [
 
 
 @pytest.mark.parametrize("case", INSTANCETYPE_KINDS, ids=[case["id"] for case in INSTANCETYPE_KINDS])
-def test_instancetype_findings_match_the_recording(case: JsonObject) -> None:
+def test_lint_rejects_the_instancetypes_that_kubevirt_rejected(case: JsonObject) -> None:
     assert bool(_find_errors(case["input"]["object"])) != case["expect"]["allowed"]

@@ -100,7 +100,7 @@ def compare_response(expected: JsonObject, reply: Response) -> Verdict:
 
 
 def _leave_out_recorded(expected: JsonObject, reported: list[Cause]) -> list[Cause] | None:
-    """Return the reported causes after the recorded ones, or None if a recorded cause is missing."""
+    """Return the causes reported in addition to the recorded ones, or None if a recorded cause is missing."""
     if expected.get("causes"):
         wanted = [(cause["type"], cause["field"]) for cause in expected["causes"]]
         return reported[len(wanted) :] if [cause[:2] for cause in reported[: len(wanted)]] == wanted else None
@@ -117,7 +117,7 @@ def _compare_matchers(expected: JsonObject, reply: Response) -> list[str]:
 
 
 @pytest.mark.parametrize("op", COUNTS)
-def test_running_server_matches_the_recording(live: Live, op: str) -> None:
+def test_admission_over_http_matches_the_recorded_vectors(live: Live, op: str) -> None:
     failures: list[str] = []
     counts: Counter[str] = Counter()
     configured = JsonObject()

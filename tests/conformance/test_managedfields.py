@@ -80,7 +80,7 @@ def writes(path: Path) -> Iterator[tuple[Exchange, JsonObject | None]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_field_owners_after_a_write_match_the_recording(path: Path) -> None:
+def test_managed_fields_after_a_write_match_the_recording(path: Path) -> None:
     for exchange, old in writes(path):
         if not exchange.applies:
             assert exchange.kind is not None
@@ -102,7 +102,7 @@ def test_object_after_an_apply_matches_the_recording(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_rejected_apply_has_the_recorded_message(path: Path) -> None:
+def test_apply_conflict_has_the_recorded_message(path: Path) -> None:
     known: dict[str, JsonObject] = {}
     for exchange in exchanges(path):
         if exchange.kind is None:

@@ -34,7 +34,7 @@ def oracle() -> Iterator[Oracle]:
 
 
 @pytest.mark.parametrize("op", DRAWS)
-def test_random_questions_get_kubevirts_answer(oracle: Oracle, op: str) -> None:
+def test_random_questions_get_the_same_result_as_from_kubevirt(oracle: Oracle, op: str) -> None:
     def look(question: JsonObject) -> Difference:
         want, got = oracle.ask(op, question), ask(op, question)
         return Difference(sorted(want), sorted(got), compare_with_kubevirt(question, want, got))
@@ -53,7 +53,7 @@ def test_random_questions_get_kubevirts_answer(oracle: Oracle, op: str) -> None:
 
 
 def ask(op: str, question: JsonObject) -> JsonObject:
-    """Return our result."""
+    """Return virtshape's result for a question."""
     try:
         return ORACLE_ANSWERS[op](question) if op in ORACLE_ANSWERS else answer(op, question)
     except Exception:  # noqa: BLE001 - a crash is a difference to report like any other
@@ -68,7 +68,7 @@ class Difference(NamedTuple):
     messages: list[str]
 
     def is_like(self, other: "Difference") -> bool:
-        """Return True if the results have the same members and differ at the same place."""
+        """Return True if both differences are at the same place."""
         return self.place == other.place
 
     @property
@@ -77,7 +77,7 @@ class Difference(NamedTuple):
 
 
 def reduce_question(question: JsonObject, fails: Callable[[JsonObject], bool]) -> JsonObject:
-    """Remove every key and list item without which the question still fails."""
+    """Return the question without the keys and list items that the failure does not need."""
     reduced: JsonObject = json.loads(json.dumps(question))
     changed = True
     while changed:
@@ -96,7 +96,7 @@ def reduce_question(question: JsonObject, fails: Callable[[JsonObject], bool]) -
 
 
 def _list_members(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every member as its container and key, the outer ones first and list items from the end."""
+    """Yield the container and key of every member: outer members first, list items from the end."""
     keys = list(tree) if isinstance(tree, dict) else list(reversed(range(len(tree)))) if isinstance(tree, list) else []
     members = [tree[key] for key in keys]
     yield from ((tree, key) for key in keys)

@@ -1,4 +1,4 @@
-"""Our kinds have every field of KubeVirt with the same type, and only the additions listed here."""
+"""Our kinds have every field of KubeVirt's kinds with the same type, and only the additions listed here."""
 
 import json
 import os
@@ -71,17 +71,17 @@ def reference() -> JsonObject:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kind_differs_from_the_reference_only_in_our_additions(name: str, reference: JsonObject) -> None:
+def test_kind_differs_from_kubevirt_only_in_the_listed_additions(name: str, reference: JsonObject) -> None:
     assert find_differences(reference, name, KINDS[name]) - ADDITIONS == set()
 
 
 @pytest.mark.parametrize("name", ["VirtualMachineClusterInstancetype", "VirtualMachineInstancetype"])
-def test_stored_version_differs_in_optional_sizes(name: str, reference: JsonObject) -> None:
+def test_stored_version_differs_from_kubevirt_only_in_optional_sizes(name: str, reference: JsonObject) -> None:
     found = find_differences(reference, f"v1beta1.{name}", getattr(v1beta2, name))
     assert found - ADDITIONS == OPTIONAL_SIZES
 
 
-def test_every_addition_exists(reference: JsonObject) -> None:
+def test_every_listed_addition_to_kubevirts_api_exists(reference: JsonObject) -> None:
     found = {difference for name, kind in KINDS.items() for difference in find_differences(reference, name, kind)}
     assert found >= ADDITIONS
 

@@ -49,7 +49,7 @@ def build_value(schema: Any, definitions: Any, above: tuple[str, ...] = ()) -> A
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
-def test_every_field_of_the_published_api_is_in_the_latest_release(definition: str) -> None:
+def test_latest_lint_target_has_every_field_of_the_published_api(definition: str) -> None:
     definitions = json.loads(read("VIRTSHAPE_REFERENCE", "kubevirt-openapi.json"))["definitions"]
     api_version, kind = DEFINITIONS[definition]
     spec = build_value({"$ref": f"#/{definition}"}, definitions)
@@ -57,7 +57,7 @@ def test_every_field_of_the_published_api_is_in_the_latest_release(definition: s
     assert [field for rule, field in check(tree) if rule == "target-field"] == []
 
 
-def test_recorded_objects_are_accepted_by_the_latest_release() -> None:
+def test_latest_lint_target_accepts_the_recorded_objects() -> None:
     cases = [json.loads(line) for line in read("VIRTSHAPE_VECTORS", "admitVM.jsonl").splitlines()]
     inputs = [case["input"] for case in cases if case["expect"]["allowed"]]
     vms = [{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **each["vm"]} for each in inputs]
@@ -65,6 +65,6 @@ def test_recorded_objects_are_accepted_by_the_latest_release() -> None:
     assert [issue for tree in (*vms, *objects) for issue in check(tree)] == []
 
 
-def test_common_instancetypes_are_accepted_by_the_latest_release() -> None:
+def test_latest_lint_target_accepts_common_instancetypes() -> None:
     documents = read_documents(read("VIRTSHAPE_REFERENCE", "common-instancetypes.yaml"))
     assert [issue for document in documents for issue in check(document.tree)] == []

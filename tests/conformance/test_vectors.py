@@ -60,7 +60,7 @@ def report(failures: list[str], asked: int) -> str:
 
 
 @pytest.mark.parametrize("op", ANSWERS)
-def test_every_vector_matches_the_recording(op: str) -> None:
+def test_every_recorded_vector_gets_the_same_result(op: str) -> None:
     folder = find_folder()
     check = load_answer_module(folder)
     vectors = [vector for vector in read_folder(folder) if vector["op"] == op]
@@ -75,11 +75,11 @@ def test_every_vector_matches_the_recording(op: str) -> None:
 
 
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in read_vectors(SAMPLE)])
-def test_sample_matches_the_recording(vector: JsonObject) -> None:
+def test_sample_of_recorded_vectors_gets_the_same_result(vector: JsonObject) -> None:
     assert list(compare(vector["expect"], answer(vector["op"], vector["input"]))) == []
 
 
-def test_sample_covers_every_verb() -> None:
+def test_sample_of_vectors_covers_every_operation() -> None:
     assert {vector["op"] for vector in read_vectors(SAMPLE)} == set(ANSWERS)
 
 
@@ -104,5 +104,7 @@ def test_sample_covers_every_verb() -> None:
         ({"goText": True, "error": "x"}, {"allowed": True}, ["a refusal was expected"]),
     ],
 )
-def test_comparison_reports_only_differences(want: JsonObject, got: JsonObject, differences: list[str]) -> None:
+def test_comparison_with_a_vector_reports_only_differences(
+    want: JsonObject, got: JsonObject, differences: list[str]
+) -> None:
     assert list(compare(want, got)) == differences

@@ -49,7 +49,7 @@ def system(tmp_path: Path) -> Iterator[LoopbackServer]:
 
 
 def list_recordings() -> list[Path]:
-    """Return the recordings, except those that lack KubeVirt's admission where it matters."""
+    """Return the recordings, except those made without webhooks."""
     paths = sorted(Path(FOLDER or "").glob("*.json"))
     return [path for path in paths if "no-webhooks" not in json.loads(path.read_text()).get("needs", [])]
 
@@ -75,7 +75,9 @@ def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
     return outcomes
 
 
-def test_recordings_pass_except_known_differences(system: LoopbackServer, tmp_path: Path) -> None:
+def test_recorded_requests_get_the_same_responses_except_known_differences(
+    system: LoopbackServer, tmp_path: Path
+) -> None:
     outcomes = replay(system, tmp_path)
     failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, list)}
     assert len(outcomes) == len(list_recordings())

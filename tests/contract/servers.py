@@ -34,7 +34,7 @@ LEFTOVERS = (
 
 
 class Served(NamedTuple):
-    """A client with all permissions, and a function that compacts the server's history."""
+    """A client with all permissions on a server, and a function that compacts the server's history."""
 
     client: RestClient
     compact: Callable[[], Awaitable[None]]
@@ -57,7 +57,7 @@ async def serve_own(form: Transport, directory: Path) -> AsyncIterator[Served]:
 
 @asynccontextmanager
 async def use_plane(plane: ControlPlane) -> AsyncIterator[Served]:
-    """Use a running control plane, without objects of earlier tests."""
+    """Use a running control plane, without objects from earlier tests."""
     for path in LEFTOVERS:
         code, answer = plane.request("DELETE", path)
         assert code == 200, answer

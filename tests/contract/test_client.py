@@ -76,7 +76,7 @@ async def test_created_object_is_read_back(serve: Serve, tmp_path: Path) -> None
         assert await client.get(ConfigMap, "a", NS) == made
 
 
-async def test_cluster_scoped_objects_need_no_namespace(serve: Serve, tmp_path: Path) -> None:
+async def test_cluster_scoped_object_needs_no_namespace(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         assert meta(await client.get(Namespace, NS)).name == NS
         assert meta(await client.get(ClusterRole, "kubevirt.io:view")).name == "kubevirt.io:view"
@@ -117,7 +117,9 @@ def _elsewhere(namespace: str) -> ConfigMap:
 
 
 @pytest.mark.parametrize(("attempt", "code", "reason"), REFUSALS.values(), ids=REFUSALS.keys())
-async def test_error_has_a_reason(serve: Serve, tmp_path: Path, attempt: Attempt, code: int, reason: str) -> None:
+async def test_rejected_request_raises_an_error_with_its_reason(
+    serve: Serve, tmp_path: Path, attempt: Attempt, code: int, reason: str
+) -> None:
     async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a"))
         error = await refusal(attempt(client))
@@ -159,7 +161,7 @@ async def test_update_without_changes_keeps_the_version(serve: Serve, tmp_path: 
         assert await client.update(made) == made
 
 
-async def test_status_is_written_separately(serve: Serve, tmp_path: Path) -> None:
+async def test_status_is_written_separately_from_the_spec(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_vm(namespace=NS, memory="1Gi"))
         changed = replace(
@@ -198,7 +200,7 @@ async def test_patch_with_a_stale_version_is_rejected(serve: Serve, tmp_path: Pa
         assert (await refusal(client.patch(ConfigMap, "a", NS, patch=stale))).reason == "Conflict"
 
 
-async def test_patch_of_the_status_is_supported(serve: Serve, tmp_path: Path) -> None:
+async def test_status_can_be_patched(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         await client.create(build_vm(name="vm1", namespace=NS, memory="1Gi"))
         patch = {"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}
@@ -207,7 +209,7 @@ async def test_patch_of_the_status_is_supported(serve: Serve, tmp_path: Path) ->
         assert vm.spec.run_strategy == "Always"
 
 
-async def test_apply_creates_changes_and_removes_fields(serve: Serve, tmp_path: Path) -> None:
+async def test_apply_creates_the_object_and_changes_or_removes_its_fields(serve: Serve, tmp_path: Path) -> None:
     async def apply(client: Client, **data: str) -> ConfigMap:
         return await client.patch(ConfigMap, "a", NS, patch=build_map("a", None, **data), how="apply", manager="me")
 
@@ -229,7 +231,7 @@ async def test_apply_conflicts_with_another_manager_unless_forced(serve: Serve, 
         assert forced.data == {"x": "2"}
 
 
-async def test_field_manager_owns_what_the_client_writes(serve: Serve, tmp_path: Path) -> None:
+async def test_field_manager_of_the_client_owns_the_fields_it_writes(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         assert [entry.manager for entry in meta(made).managed_fields] == ["tester"]
@@ -246,7 +248,9 @@ SELECTORS: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("selectors", "found"), SELECTORS.values(), ids=SELECTORS.keys())
-async def test_selectors_filter(serve: Serve, tmp_path: Path, selectors: dict[str, str], found: list[str]) -> None:
+async def test_selectors_filter_lists(
+    serve: Serve, tmp_path: Path, selectors: dict[str, str], found: list[str]
+) -> None:
     async with open_client(serve, tmp_path) as client:
         await client.create(build_map("a", {"color": "red"}))
         await client.create(build_map("b", {"color": "red", "size": "big"}))
@@ -283,7 +287,7 @@ async def test_pages_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> 
         assert names(past) == ["a", "b", "c", "d", "e"]
 
 
-async def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_path: Path) -> None:
+async def test_watch_reports_every_change_after_a_resource_version(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         start = (await client.list(ConfigMap, NS)).revision
@@ -334,7 +338,7 @@ async def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) 
         assert int(seen[-1].revision) >= int(meta(other).resource_version)
 
 
-async def test_rejected_watch_raises_at_once(serve: Serve, tmp_path: Path) -> None:
+async def test_rejected_watch_raises_before_the_first_event(serve: Serve, tmp_path: Path) -> None:
     async with (
         open_client(serve, tmp_path) as client,
         aclosing(client.watch(ConfigMap, NS, labels="a in")) as events,
@@ -342,7 +346,7 @@ async def test_rejected_watch_raises_at_once(serve: Serve, tmp_path: Path) -> No
         assert (await refusal(anext(events))).code == 400
 
 
-async def test_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> None:
+async def test_watch_or_list_of_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> None:
     async with serve(tmp_path) as served:
         await _compact(served)
         async with aclosing(served.client.watch(ConfigMap, NS, revision="1")) as events:
@@ -353,7 +357,7 @@ async def test_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> No
             await served.client.list(ConfigMap, NS, revision="1", match="Exact")
 
 
-async def test_expired_page_has_a_token_to_continue(serve: Serve, tmp_path: Path) -> None:
+async def test_expired_continue_token_returns_a_new_token(serve: Serve, tmp_path: Path) -> None:
     async with serve(tmp_path) as served:
         for name in "abc":
             await served.client.create(build_map(name))
@@ -371,7 +375,7 @@ async def _compact(served: Served) -> None:
     await served.compact()
 
 
-async def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> None:
+async def test_delete_honors_preconditions(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a"))
         uid, revision = meta(made).uid, meta(made).resource_version
@@ -382,7 +386,7 @@ async def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> No
         assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
 
 
-async def test_finalizer_keeps_a_deleted_object(serve: Serve, tmp_path: Path) -> None:
+async def test_deleted_object_is_kept_until_its_finalizers_are_removed(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         item = build_map("a")
         await client.create(replace(item, metadata=replace(meta(item), finalizers=["example.com/wait"])))
@@ -392,7 +396,7 @@ async def test_finalizer_keeps_a_deleted_object(serve: Serve, tmp_path: Path) ->
         assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
 
 
-async def test_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: Path) -> None:
+async def test_object_can_be_read_and_written_at_two_api_versions(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         tree = {
             "apiVersion": "instancetype.kubevirt.io/v1beta1",
@@ -416,7 +420,7 @@ async def test_concurrent_requests_get_their_own_responses(serve: Serve, tmp_pat
         assert [meta(item).name for item in found] == [f"m{number}" for number in range(100)]
 
 
-async def test_abandoned_watch_does_not_affect_others(serve: Serve, tmp_path: Path) -> None:
+async def test_closing_a_watch_early_does_not_affect_other_requests(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         for number in range(20):
             async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:

@@ -13,7 +13,7 @@ def build_member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", siz
 
 
 def build_archive(*members: tarfile.TarInfo, compression: str = "", **files: bytes) -> bytes:
-    """Build an archive of these members and then these files; `__` in a name means a slash."""
+    """Build an archive with these members, followed by these files; `__` in a name means a slash."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=f"w:{compression}") as archive:  # type: ignore[call-overload]  # a mode
         for member in members:

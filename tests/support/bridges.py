@@ -1,4 +1,4 @@
-"""Temporary network bridges with an address for tests."""
+"""Temporary network bridges with an address, for tests."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ _UP: Final = struct.pack("=H", 1)
 @contextlib.contextmanager
 def create_bridge(bridge: str, address: str) -> Iterator[None]:
     """
-    Create a bridge until the block ends; skip if the kernel or the container does not allow bridges.
+    Create a bridge and remove it after the block; skip the test if bridges are not allowed here.
 
     Names and addresses of bridges belong to the whole machine: tests that run at the same time wait for each other.
     """

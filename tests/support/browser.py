@@ -1,4 +1,4 @@
-"""A browser's requests without a browser: the headers and the session cookie of a page of the web console."""
+"""Send the requests of a web console page without a browser: with the same headers and session cookie."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ SESSION = "/console/session"
 
 
 class BrowserClient:
-    """Sends requests as a page of a server's web console does; closed by its `with` block."""
+    """Sends requests as a page of the web console does; closed by its `with` block."""
 
     def __init__(self, server: LoopbackServer) -> None:
         self._server = server

@@ -63,7 +63,7 @@ _WATCHED: tuple[type[Model], ...] = (
 
 
 class CrashingClient:
-    """A client that fails after a number of writes; `late` if the last write still reaches the server."""
+    """A client that fails after a number of writes; with `late`, the last write still reaches the server."""
 
     def __init__(self, client: Client, writes: int, *, late: bool = False) -> None:
         self._client = client
@@ -178,7 +178,7 @@ class ControlledSystem:
         return [one for one in (await self.client.list(Event)).items if one.reporting_component == component]
 
     async def revisions(self) -> list[str]:
-        """Return the names of all revisions; start revisions are named `start`."""
+        """Return the sorted names of all revisions, with `start` in place of the names of start revisions."""
         found = (await self.client.list(ControllerRevision, "default")).items
         names = [one.metadata.name or "" for one in found]
         return sorted("start" if name.startswith("revision-start-vm-") else name for name in names)
@@ -215,7 +215,7 @@ def list_versions(items: Iterable[Model]) -> set[tuple[str, str]]:
 
 
 async def first_of(*awaitables: Awaitable[object]) -> None:
-    """Wait until one of them finishes, cancel the others, and raise its error if it failed."""
+    """Wait until one awaitable finishes, cancel the others, and raise the error of the finished one if it failed."""
     tasks = [asyncio.ensure_future(one) for one in awaitables]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -286,7 +286,7 @@ def preference_tree(name: str = "linux") -> JsonObject:
 
 
 def vm_tree(name: str = "vm1", *, template: JsonObject | None = None, **spec: Any) -> JsonObject:
-    """Return a VM with the instance type `small` and the preference `linux`; runs by default."""
+    """Return a VM with the instance type `small`, the preference `linux` and, by default, the run strategy Always."""
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",

@@ -25,7 +25,7 @@ from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeco
 HOST = "127.0.0.1"
 TIMEOUT = 240.0
 FRONT_PROXY = "front-proxy-client"
-# Both would need a kubelet that reports its node, and pods that trust the server.
+# These controllers need a kubelet that reports its node, and pods that trust the server.
 WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
 SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", HOST, "10.0.0.1")
 

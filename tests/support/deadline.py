@@ -1,5 +1,5 @@
 """
-Time limits of async tests, so that a test that hangs fails with a traceback.
+Time limits for async tests, so that a test that hangs fails with a traceback.
 
 A pytest plugin that the conftest at the root loads.
 """
@@ -25,12 +25,12 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 
 def get_limit(nodeid: str) -> float:
-    """Return the number of seconds that a test may take."""
+    """Return the time limit of a test in seconds."""
     return UNIT_SECONDS if nodeid.startswith("tests/unit/") else OTHER_SECONDS
 
 
 def limit(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[..., Awaitable[None]]:
-    """Return the test with a time limit."""
+    """Wrap a test function so that it fails after a time limit."""
 
     @functools.wraps(test)
     async def limited(*arguments: object, **fixtures: object) -> None:

@@ -47,12 +47,12 @@ def design_with(
     directory: str = DIRECTORY,
     **rest: Any,
 ) -> DeviceDesign:
-    """Return the device design of such an instance."""
+    """Return the device design of an instance with these devices."""
     return design_devices(build_instance(devices, **rest), host or Host(), sources or {}, directory)
 
 
 def list_refusals(design: DeviceDesign) -> dict[str, str]:
-    """Return the reasons of refused fields, by field without the common prefix."""
+    """Return the reason for each refused field, by field path without the common prefix."""
     return {item.field.removeprefix("spec.domain.devices."): item.reason for item in design.refusals}
 
 

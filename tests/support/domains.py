@@ -92,7 +92,7 @@ def design_guest(
     state_directory: str | None = STATE,
     **rest: Any,
 ) -> Design:
-    """Return the design of such an instance."""
+    """Return the design of an instance with this domain."""
     return design_domain(
         build_guest(domain, **rest),
         host,
@@ -104,10 +104,10 @@ def design_guest(
 
 
 def list_refusals(design: Design) -> dict[str, str]:
-    """Return the reasons of refused fields, by field without the common prefix."""
+    """Return the reason for each refused field, by field path without the common prefix."""
     return {item.field.removeprefix("spec.domain."): item.reason for item in design.refusals}
 
 
 def list_notes(design: Design) -> dict[str, str]:
-    """Return the substitutions, by field without the common prefix."""
+    """Return the notes about substitutions, by field path without the common prefix."""
     return {item.field.removeprefix("spec.domain."): item.text for item in design.notes}

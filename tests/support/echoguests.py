@@ -39,7 +39,7 @@ async def connect_udp(port: int) -> DatagramStream:
 
 
 class EchoGuests:
-    """Connects to the servers; `acted` lists the actions on guests."""
+    """Opens consoles, VNC and ports of the fake guests; `acted` records the actions on guests."""
 
     reports_agents = True
 

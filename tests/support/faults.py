@@ -15,7 +15,7 @@ _MOMENT = 0.3
 
 
 class Fault:
-    """Makes the tasks of one name fail, in all supervisors of this process, until `repair` is called."""
+    """Makes all tasks with one name fail, in all supervisors of this process, until `repair` is called."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         self._start = Supervisor.start
@@ -39,7 +39,7 @@ class Fault:
         monkeypatch.setattr(Supervisor, "__init__", initialize)
 
     def repair(self) -> None:
-        """Let all tasks work from now on."""
+        """Stop injecting failures."""
         self._is_repaired = True
 
     def _break(self, run: Run, *, finishes: bool) -> Run:

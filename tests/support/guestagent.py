@@ -1,7 +1,7 @@
 """
 QEMU guest agent for the demo guest, on a separate disk.
 
-Debian's package, with the files that it needs in a guest: os-release and a shutdown command.
+The archive contains Debian's package and the files that it needs in a guest: os-release and a shutdown command.
 """
 
 from pathlib import Path

@@ -105,7 +105,7 @@ class GuestHarness:
         return await self.wait(uid, lambda report: report.final)
 
     async def read_until(self, uid: str, text: str, times: int = 1) -> str:
-        """Wait until the guest has printed a text this often, and return its output."""
+        """Wait until the guest has printed a text the given number of times, and return its output."""
         log = self.places.get_layout(uid).directory / "serial0.log"
         async with asyncio.timeout(BOOT_TIMEOUT):
             while (printed := log.read_text(errors="replace")).count(text) < times:

@@ -15,7 +15,7 @@ INSTANCETYPE_VERSION = "instancetype.kubevirt.io/v1beta2"
 
 
 class Case(NamedTuple):
-    """A text that breaks a rule at each mark, and a substring of all messages."""
+    """A manifest that breaks a rule at each mark, and a substring of every message."""
 
     rule: str
     text: str
@@ -24,7 +24,7 @@ class Case(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A text without its marks, and the line and column of each."""
+    """A text without its marks, and the line and column of each mark."""
 
     text: str
     places: list[tuple[int, int]]

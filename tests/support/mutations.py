@@ -1,5 +1,5 @@
 """
-Hypothesis strategies for API objects as JSON: objects of the structs, and mutations of given objects.
+Hypothesis strategies for API objects as JSON: objects generated from structs, and mutations of given objects.
 
 A mutation removes, replaces, renames or copies a value, or adds a field of the struct.
 """

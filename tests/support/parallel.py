@@ -57,7 +57,7 @@ MAX_WORKERS: Final = 8
 
 
 def find_group(nodeid: str) -> str:
-    """Return the name of the group of tests that runs on one worker: by default the tests of one module."""
+    """Return the group of a test; tests of a group run on one worker. By default, a group is a module."""
     if nodeid.startswith(APART):
         return nodeid
     shared = next((path for path in TOGETHER if nodeid.startswith(path)), None)
@@ -70,7 +70,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     Return a scheduler that gives each worker one group of tests after the other, in the order of collection.
 
     Modules share fixtures, and some rely on the order of their tests, which rules out `--dist load`. `--dist loadgroup`
-    would do, but adds the group's name to every test's id.
+    would work, but adds the group's name to every test's id.
     """
     from xdist.scheduler import LoadScopeScheduling  # so that one process can run the tests without xdist
 

@@ -209,7 +209,7 @@ def _condition(vmi: VirtualMachineInstance, name: str) -> tuple[str, str | None,
 
 
 def check_instance_status(vmi: VirtualMachineInstance, pod: Pod) -> None:
-    """Check what the last example of the first design document shows, for a guest in a pod."""
+    """Check that a guest in a pod has the status in the last example of the first design document."""
     annotations, status = vmi.metadata.annotations or {}, vmi.status
     assert annotations["kubevirt.io/latest-observed-api-version"] == "v1"
     assert annotations["kubevirt.io/storage-observed-api-version"] == "v1"
@@ -228,7 +228,7 @@ def check_instance_status(vmi: VirtualMachineInstance, pod: Pod) -> None:
 
 
 async def start_and_stop(driver: PodDriver) -> None:
-    """A VM gets an instance, a pod and a running guest; stopping it removes them."""
+    """Check that a started VM gets an instance, a pod and a running guest, and that stopping it removes them."""
     await driver.create_vm()
     pod = await driver.wait_for_pod()
     vmi = await driver.wait_for_phase("Scheduling")
@@ -255,7 +255,7 @@ async def start_and_stop(driver: PodDriver) -> None:
 
 
 async def replace_failed_pod(driver: PodDriver) -> None:
-    """A guest that ran out of memory fails; a VM with `Always` gets a new one."""
+    """Check that a guest that ran out of memory fails, and that a VM with `Always` starts a new one."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     first = await driver.wait_for_phase("Running")
@@ -268,7 +268,7 @@ async def replace_failed_pod(driver: PodDriver) -> None:
 
 
 async def fail_deleted_pod(driver: PodDriver) -> None:
-    """Deleting a pod fails its instance, which never gets another pod."""
+    """Check that the instance of a deleted pod fails and never gets another pod."""
     await driver.create_vm(runStrategy="Once")
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -282,7 +282,7 @@ async def fail_deleted_pod(driver: PodDriver) -> None:
 
 
 async def rerun_on_failure(driver: PodDriver) -> None:
-    """With `RerunOnFailure`, a failed guest runs again and a succeeded one does not."""
+    """Check that `RerunOnFailure` restarts a failed guest, but not a succeeded one."""
     await driver.create_vm(runStrategy="RerunOnFailure")
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -297,7 +297,7 @@ async def rerun_on_failure(driver: PodDriver) -> None:
 
 
 async def lose_node(driver: PodDriver) -> None:
-    """A guest on an unreachable node is not started elsewhere until its pod is deleted."""
+    """Check that a guest on an unreachable node is not started elsewhere until its pod is deleted."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     first = await driver.wait_for_phase("Running")
@@ -319,7 +319,7 @@ async def lose_node(driver: PodDriver) -> None:
 
 
 async def pause_and_unpause(driver: PodDriver) -> None:
-    """An annotation on the pod reports that its guest is paused."""
+    """Check that an annotation on the pod reports its guest as paused."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -331,7 +331,7 @@ async def pause_and_unpause(driver: PodDriver) -> None:
 
 
 async def delete_vm(driver: PodDriver) -> None:
-    """Deleting a VM deletes its guest first."""
+    """Check that deleting a VM deletes its guest first."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -342,7 +342,7 @@ async def delete_vm(driver: PodDriver) -> None:
 
 
 async def refuse_unsupported(driver: PodDriver) -> None:
-    """An unsupported feature is reported and no pod is created."""
+    """Check that an unsupported feature is reported and no pod is created."""
     devices = {"devices": {"interfaces": [{"name": "lan", "bridge": {}}]}}
     networks = [{"name": "lan", "multus": {"networkName": "lan"}}]
     await driver.create_vm(template={"domain": devices, "networks": networks})
@@ -357,7 +357,7 @@ async def refuse_unsupported(driver: PodDriver) -> None:
 
 
 async def keep_persistent_state(driver: PodDriver) -> None:
-    """Persistent state other than disks has a separate claim, which the next pod uses too."""
+    """Check that TPM and firmware state have a separate claim, which the next pod uses too."""
     await driver.create_vm(template={"domain": {"devices": {"tpm": {"persistent": True}}}})
     pod = await driver.run_guest(await driver.wait_for_pod())
     first = await driver.wait_for_phase("Running")

@@ -1,5 +1,5 @@
 """
-Make skipped tests fail where `CI` is set.
+Make skipped tests fail if the environment variable `CI` is set.
 
 A pytest plugin that the conftest at the root loads. Tests that the machine cannot run,
 whatever is installed, may be skipped anywhere: such reasons begin with `IMPOSSIBLE`.

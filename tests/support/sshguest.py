@@ -13,7 +13,7 @@ from virtshape.launcher.images.errors import ImageError
 
 
 def create_ssh_guest(guests: Guests, name: str, directory: Path) -> Path:
-    """Start a guest that lets root log in, and return the private key; skip the test if packages are missing."""
+    """Start a guest with an ssh server, and return the private key of root; skip the test if packages are missing."""
     key = directory / "key"
     keygen = shutil.which("ssh-keygen")
     if keygen is None:

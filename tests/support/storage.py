@@ -127,5 +127,5 @@ async def wait_for_event(system: ControlledSystem, name: str, reason: str) -> st
 
 
 async def wait_briefly(seconds: float = 0.3) -> None:
-    """Give the controllers time for actions that the test excludes."""
+    """Give the controllers time for actions that must not happen."""
     await asyncio.sleep(seconds)

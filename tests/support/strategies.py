@@ -27,7 +27,7 @@ _JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def structs(struct: type[T], **fixed: object) -> st.SearchStrategy[T]:
-    """Build objects of this struct: the fields given as they are, some of the others at random."""
+    """Return a strategy for objects of this struct: the given fields are fixed, the others random and often unset."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     return _structs(info, fixed=fixed)
@@ -38,7 +38,7 @@ def _structs(draw: st.DrawFn, info: inspect.StructType, depth: int = 0, fixed: d
     values = fixed or {}
     fields = [field for field in info.fields if field.name not in values]
     optional = [field.name for field in fields if not field.required]
-    # The deeper, the fewer: objects stay small, and structs that contain themselves come to an end.
+    # Deeper structs get fewer fields, so that objects stay small and recursive structs end.
     chosen = draw(st.sets(st.sampled_from(optional), max_size=max(0, 4 - depth // 2))) if optional else set()
     drawn = {field.name: draw(_values(field.type, depth)) for field in fields if field.required or field.name in chosen}
     return info.cls(**values, **drawn)

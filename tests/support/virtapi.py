@@ -1,7 +1,7 @@
 """
-KubeVirt's virt-api on a control plane of a test or a benchmark, in front of KubeVirt's own CRDs.
+Run KubeVirt's virt-api with KubeVirt's own CRDs on a control plane, for tests and benchmarks.
 
-Does what virt-operator does for it: certificates, CRDs, webhooks, APIServices and the KubeVirt object, whose
+This module creates what virt-operator would: certificates, CRDs, webhooks, APIServices and the KubeVirt object, whose
 configuration is the default.
 """
 
@@ -86,7 +86,7 @@ def _list_flags(plane: ControlPlane, authority: Authority, port: int) -> list[st
     """
     Write the certificates and return the flags of virt-api; the client certificate for virt-handler is not used.
 
-    The certificates have their own directory: virt-api loads them again after every change in it, such as of a log.
+    The certificates have their own directory: virt-api reloads them after every change in it, even of a log file.
     """
     issued = authority.issue_server([f"{SERVICE}.{NAMESPACE}.svc", "localhost", HOST])
     directory = plane.directory / SERVICE
@@ -107,7 +107,7 @@ def _list_flags(plane: ControlPlane, authority: Authority, port: int) -> list[st
 
 
 def _route(tree: JsonObject, authority: Authority, port: int) -> JsonObject:
-    """Return a webhook configuration or APIService that leads to virt-api on this machine."""
+    """Return a webhook configuration or APIService that points to virt-api on this machine."""
     bundle = base64.b64encode(authority.pem).decode()
     for client in [hook["clientConfig"] for hook in tree.get("webhooks", ())] or [tree["spec"]]:
         client["caBundle"] = bundle

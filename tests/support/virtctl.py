@@ -14,7 +14,7 @@ TIMEOUT: Final = 300.0
 
 
 class Virtctl:
-    """virtctl with its own kubeconfig and home directory; in the kubeconfig's namespace if none is given."""
+    """virtctl with its own kubeconfig and home directory; the default namespace is that of the kubeconfig."""
 
     def __init__(self, kubeconfig: Path, home: Path, namespace: str = "", program: Path = PROGRAM) -> None:
         self.namespace = namespace

@@ -12,7 +12,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
 
 def build_vm(name: str, *, run_strategy: str = "Always", instancetype: str = "", **metadata: Any) -> JsonObject:
-    """Return a VM with a container disk; with an instance type of its namespace, or else with 256Mi of memory."""
+    """Return a VM with a container disk, and with a namespaced instance type or, by default, 256Mi of memory."""
     size: JsonObject = {} if instancetype else {"memory": {"guest": "256Mi"}}
     shape = {"instancetype": {"kind": "VirtualMachineInstancetype", "name": instancetype}} if instancetype else {}
     volume = {"name": "rootdisk", "containerDisk": {"image": "virtshape.local/demo"}}
@@ -29,7 +29,7 @@ def build_vm(name: str, *, run_strategy: str = "Always", instancetype: str = "",
 
 
 def build_instancetype(name: str, *, vcpus: int = 1, memory: str = "1Gi", **metadata: Any) -> JsonObject:
-    """Return an instance type of the namespace."""
+    """Return a namespaced instance type."""
     return {
         "apiVersion": "instancetype.kubevirt.io/v1beta1",
         "kind": "VirtualMachineInstancetype",
@@ -39,7 +39,7 @@ def build_instancetype(name: str, *, vcpus: int = 1, memory: str = "1Gi", **meta
 
 
 def build_claim(name: str, *, instancetype: str, preference: str) -> JsonObject:
-    """Return a claim that names a default instance type and preference."""
+    """Return a claim with labels that name a default instance type and preference."""
     labels = {
         "instancetype.kubevirt.io/default-instancetype": instancetype,
         "instancetype.kubevirt.io/default-preference": preference,

@@ -1,4 +1,4 @@
-"""Chromium for tests of the web console, and what its pages must not do."""
+"""Find Chromium for tests of the web console, sign in, and record errors and forbidden requests of pages."""
 
 import shutil
 from typing import Final
@@ -46,6 +46,6 @@ class PageWatcher:
 
 
 def sign_in(context: BrowserContext, origin: str, token: str) -> None:
-    """Start a session, with a cookie in the browser."""
+    """Start a session and store its cookie in the browser."""
     response = context.request.post(SESSION, data={"token": token}, headers={"Origin": origin})
     assert response.ok, response.text()

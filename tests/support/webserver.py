@@ -60,7 +60,7 @@ def serve_file(content: bytes, etag: str = '"v1"') -> Respond:
 
 
 def respond_in_turn(*responses: Respond | Response) -> Respond:
-    """Use one response after the other, and the last one for all further requests."""
+    """Return a handler that sends the responses in order, and the last one for all further requests."""
     waiting = list(responses)
 
     def respond(request: Request) -> Response:

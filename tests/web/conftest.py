@@ -70,7 +70,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Open pages in separate browser contexts; with a token, signed in."""
+    """Open pages in separate browser contexts; a page with a token is signed in."""
     contexts: list[BrowserContext] = []
     watchers: list[PageWatcher] = []
 
@@ -96,17 +96,17 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
 @pytest.fixture
 def page(open_page: OpenPage, server: System) -> Page:
-    """A page of a browser that is not signed in."""
+    """A page in a browser that is not signed in."""
     return open_page(server)
 
 
 @pytest.fixture
 def signed_in_page(open_page: OpenPage, server: System) -> Page:
-    """A page of the administrator."""
+    """A page that is signed in as the administrator."""
     return open_page(server, token=server.config["token"])
 
 
 @pytest.fixture
 def viewer_page(open_page: OpenPage, server: System, viewer_token: str) -> Page:
-    """A page of the user `viewer`."""
+    """A page that is signed in as the user `viewer`."""
     return open_page(server, token=viewer_token)

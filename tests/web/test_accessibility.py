@@ -28,7 +28,7 @@ def vm(server: System) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_page_has_no_violations(
+def test_page_has_no_accessibility_violations(
     open_page: Callable[..., Page], server: System, path: str, scheme: Literal["light", "dark"]
 ) -> None:
     page = open_page(server, token=server.config["token"], color_scheme=scheme)
@@ -38,7 +38,7 @@ def test_page_has_no_violations(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_sign_in_page_has_no_violations(
+def test_sign_in_page_has_no_accessibility_violations(
     open_page: Callable[..., Page], server: System, scheme: Literal["light", "dark"]
 ) -> None:
     page = open_page(server, color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""Instance types and preferences in a browser: filters, comparison, compatibility, use and customizing."""
+"""Instance types and preferences in a browser: filters, comparison, compatibility, usage and customization."""
 
 import re
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def card(page: Page, name: str) -> Locator:
     return page.get_by_role("listitem").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
-def test_table_shows_sizes_and_features(signed_in_page: Page) -> None:
+def test_instance_type_table_shows_sizes_and_features(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes?q=cx1.")
     expect(row(page, "cx1.large1gi")).to_contain_text("Dedicated CPUs")
@@ -44,7 +44,7 @@ def test_table_shows_sizes_and_features(signed_in_page: Page) -> None:
     expect(row(page, "cx1.custom")).to_contain_text("open")
 
 
-def test_filters_narrow_the_list_and_are_in_the_address(signed_in_page: Page) -> None:
+def test_instance_type_filters_are_kept_in_the_url(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes")
     page.get_by_label("Series").select_option("u1")
@@ -65,7 +65,7 @@ def test_filters_narrow_the_list_and_are_in_the_address(signed_in_page: Page) ->
     expect(page.get_by_text("No instance type matches")).to_be_visible()
 
 
-def test_table_sorts_by_memory(signed_in_page: Page) -> None:
+def test_instance_type_table_sorts_by_memory(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes?series=m1&scope=cluster")
     memory = page.get_by_role("button", name="Memory")
@@ -75,7 +75,7 @@ def test_table_sorts_by_memory(signed_in_page: Page) -> None:
     expect(page.get_by_role("row").nth(1)).to_contain_text("m1.custom")
 
 
-def test_instance_type_of_the_namespace_appears_without_reload(signed_in_page: Page, server: System) -> None:
+def test_new_instance_type_appears_without_reload(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes?view=cards&scope=namespace")
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -85,7 +85,7 @@ def test_instance_type_of_the_namespace_appears_without_reload(signed_in_page: P
     expect(page.get_by_role("heading", name="appearing")).to_be_visible()
 
 
-def test_preferences_are_found_by_guest_os_and_architecture(signed_in_page: Page) -> None:
+def test_preferences_are_filtered_by_guest_os_and_architecture(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/preferences")
     page.get_by_label("Guest OS").select_option("linux")
@@ -95,7 +95,7 @@ def test_preferences_are_found_by_guest_os_and_architecture(signed_in_page: Page
     expect(card(page, "windows.11")).to_have_count(0)
 
 
-def test_up_to_four_are_compared_side_by_side(signed_in_page: Page) -> None:
+def test_up_to_four_instance_types_are_compared_side_by_side(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes?series=cx1")
     for name in ("cx1.medium", "cx1.large", "cx1.large1gi", "cx1.xlarge"):
@@ -111,7 +111,7 @@ def test_up_to_four_are_compared_side_by_side(signed_in_page: Page) -> None:
     expect(dedicated.get_by_role("cell")).to_have_text(["true"] * 4)
 
 
-def test_incompatible_instance_types_have_the_reason_of_the_server(signed_in_page: Page) -> None:
+def test_incompatible_instance_type_shows_the_reason_from_the_server(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes?series=u1")
     page.get_by_label("Compatible with preference").select_option("windows.11")
@@ -123,7 +123,7 @@ def test_incompatible_instance_types_have_the_reason_of_the_server(signed_in_pag
     expect(row(page, "u1.large")).to_be_visible()
 
 
-def test_page_of_a_preference_lists_what_it_accepts_and_refuses(signed_in_page: Page) -> None:
+def test_compatibility_tab_lists_incompatible_objects_with_the_reason(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/preferences/windows.11?tab=compatibility")
     refused = page.locator(".compatibility-refused").filter(has=page.get_by_role("link", name="u1.medium", exact=True))
@@ -134,7 +134,7 @@ def test_page_of_a_preference_lists_what_it_accepts_and_refuses(signed_in_page: 
     expect(refused).to_contain_text("preference requires 2 vCPU")
 
 
-def test_page_of_an_instance_type_lists_the_vms_that_use_it(signed_in_page: Page, server: System) -> None:
+def test_instance_type_page_lists_the_vms_that_use_it(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     create(server, INSTANCETYPES, build_instancetype("used.small"))
     create(server, VMS, build_vm("uses-it", run_strategy="Halted", instancetype="used.small"))
@@ -145,7 +145,7 @@ def test_page_of_an_instance_type_lists_the_vms_that_use_it(signed_in_page: Page
     expect(row(page, "uses-none")).to_have_count(0)
 
 
-def test_customize_creates_what_virtctl_customize_prints(signed_in_page: Page, server: System) -> None:
+def test_customize_dialog_creates_the_same_object_as_virtctl(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes/cx1.large1gi")
     page.get_by_role("button", name="Customize").click()
@@ -164,7 +164,7 @@ def test_customize_creates_what_virtctl_customize_prints(signed_in_page: Page, s
     assert created["metadata"].get("labels") == wanted["metadata"].get("labels")
 
 
-def test_customize_shows_the_errors_of_a_field_while_typing(signed_in_page: Page) -> None:
+def test_customize_dialog_shows_field_errors_while_typing(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/instancetypes/u1.small")
     page.get_by_role("button", name="Customize").click()
@@ -181,7 +181,7 @@ def test_customize_shows_the_errors_of_a_field_while_typing(signed_in_page: Page
     assert list_violations(page) == []
 
 
-def test_customized_preference_has_other_requirements(signed_in_page: Page, server: System) -> None:
+def test_preference_is_created_with_customized_requirements(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     page.goto("/console/preferences/fedora")
     page.get_by_role("button", name="Customize").click()
@@ -197,14 +197,14 @@ def test_customized_preference_has_other_requirements(signed_in_page: Page, serv
     assert created["spec"]["cpu"] == {"preferredCPUTopology": "cores"}
 
 
-def test_viewer_is_not_offered_to_customize(viewer_page: Page) -> None:
+def test_viewer_has_no_customize_button(viewer_page: Page) -> None:
     viewer_page.goto("/console/instancetypes/u1.small")
     expect(viewer_page.get_by_role("tab", name="Compatibility")).to_be_visible()
     expect(viewer_page.get_by_role("button", name="Customize")).to_have_count(0)
     expect(viewer_page.get_by_role("link", name="Create a VM with it")).to_have_count(0)
 
 
-def test_script_in_names_of_a_catalog_stays_text(signed_in_page: Page, server: System) -> None:
+def test_script_in_instance_type_annotations_is_not_executed(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     texts = {"instancetype.kubevirt.io/displayName": SCRIPT, "instancetype.kubevirt.io/description": SCRIPT}
     create(server, INSTANCETYPES, build_instancetype("script.small", annotations=texts))
@@ -217,7 +217,7 @@ def test_script_in_names_of_a_catalog_stays_text(signed_in_page: Page, server: S
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_page_has_no_accessibility_violations(
+def test_catalog_page_has_no_accessibility_violations(
     open_page: Callable[..., Page], server: System, path: str, scheme: Literal["light", "dark"]
 ) -> None:
     page = open_page(server, token=server.config["token"], color_scheme=scheme)

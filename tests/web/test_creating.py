@@ -19,7 +19,7 @@ def open_form(page: Page, name: str = "", query: str = "") -> None:
 
 
 def choose(page: Page, label: str, text: str) -> None:
-    """Choose an option of a picker by typing and Enter."""
+    """Choose an option in a combobox: type its text and press Enter."""
     picker = page.get_by_role("combobox", name=label)
     picker.click()
     picker.fill(text)
@@ -28,7 +28,7 @@ def choose(page: Page, label: str, text: str) -> None:
 
 
 def line(page: Page, text: str) -> Locator:
-    """Return the line of the resulting VM with this text."""
+    """Return the line with this text in the YAML of the resulting VM."""
     return page.get_by_role("region", name="The resulting VM").locator(".yaml-line", has_text=text)
 
 
@@ -50,7 +50,7 @@ def test_vm_is_created_and_runs(signed_in_page: Page, server: System) -> None:
     assert cloudinit["cloudInitNoCloud"] == {"userData": data}
 
 
-def test_each_field_of_the_result_has_the_colour_of_its_origin(signed_in_page: Page) -> None:
+def test_each_field_of_the_previewed_vm_has_the_colour_of_its_origin(signed_in_page: Page) -> None:
     page = signed_in_page
     open_form(page, "coloured", "?instancetype=u1.medium&preference=fedora")
     expect(line(page, "guest: 4Gi")).to_have_class("yaml-line origin-instancetype")
@@ -72,7 +72,7 @@ def test_errors_appear_at_their_field_while_typing(signed_in_page: Page, server:
     expect(name).to_have_attribute("aria-invalid", "false")
 
 
-def test_instance_type_that_is_too_small_says_why(signed_in_page: Page) -> None:
+def test_too_small_instance_type_shows_the_reason(signed_in_page: Page) -> None:
     page = signed_in_page
     open_form(page, "small", "?instancetype=u1.nano&preference=windows.11")
     picker = page.get_by_role("combobox", name="Instance type")
@@ -82,7 +82,7 @@ def test_instance_type_that_is_too_small_says_why(signed_in_page: Page) -> None:
     expect(page.get_by_role("option", name="u1.nano")).to_contain_text("insufficient Memory resources")
 
 
-def test_open_size_has_sliders_that_start_at_what_the_preference_requires(signed_in_page: Page) -> None:
+def test_sliders_for_an_open_size_start_at_the_required_minimum(signed_in_page: Page) -> None:
     page = signed_in_page
     open_form(page, "open", "?instancetype=cx1.custom&preference=windows.11")
     memory = page.get_by_role("slider", name="Memory")
@@ -93,7 +93,7 @@ def test_open_size_has_sliders_that_start_at_what_the_preference_requires(signed
     expect(line(page, "guest: 6Gi")).to_have_class("yaml-line origin-user")
 
 
-def test_defaults_of_a_claim_are_shown_as_inferred(signed_in_page: Page, server: System) -> None:
+def test_instance_type_of_a_claim_is_shown_as_inferred(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     create(server, CLAIMS, build_claim("golden", instancetype="u1.large", preference="debian"))
     page.goto("/console/create")
@@ -104,13 +104,13 @@ def test_defaults_of_a_claim_are_shown_as_inferred(signed_in_page: Page, server:
     expect(line(page, "guest: 8Gi")).to_have_class("yaml-line origin-instancetype")
 
 
-def test_viewer_may_not_create(viewer_page: Page) -> None:
+def test_viewer_cannot_create_vms(viewer_page: Page) -> None:
     open_form(viewer_page, "viewed")
     expect(viewer_page.get_by_text("You may not create virtual machines")).to_be_visible()
     expect(viewer_page.get_by_role("button", name="Create")).to_be_disabled()
 
 
-def test_create_without_a_name_asks_for_one(signed_in_page: Page) -> None:
+def test_create_without_a_name_shows_an_error_at_the_name(signed_in_page: Page) -> None:
     open_form(signed_in_page)
     signed_in_page.get_by_role("button", name="Create").click()
     name = signed_in_page.get_by_label("Name", exact=True)

@@ -14,7 +14,7 @@ BOOT = 180_000  # milliseconds; guests are emulated
 
 @pytest.fixture
 def guest_page(open_page: Callable[..., Page], qemu_server: System) -> Page:
-    """A page of the administrator of the server that runs QEMU guests."""
+    """A page that is signed in as the administrator of the server with QEMU guests."""
     return open_page(qemu_server, token=qemu_server.config["token"])
 
 
@@ -24,7 +24,7 @@ def guest(qemu_server: System) -> None:
     create(qemu_server, VMS, build_vm("typed"))
 
 
-def test_guest_answers_what_is_typed_in_the_console(guest_page: Page) -> None:
+def test_serial_console_sends_input_and_shows_output(guest_page: Page) -> None:
     guest_page.goto("/console/vms/default/typed?tab=console")
     terminal = guest_page.locator(".xterm-rows")
     expect(guest_page.get_by_text("Connected.")).to_be_visible(timeout=BOOT)
@@ -39,14 +39,14 @@ def test_guest_answers_what_is_typed_in_the_console(guest_page: Page) -> None:
     expect(guest_page.get_by_role("button", name="Reconnect")).to_be_focused()
 
 
-def test_screen_shows_the_guest(guest_page: Page) -> None:
+def test_screen_tab_connects_to_the_vnc_display(guest_page: Page) -> None:
     guest_page.goto("/console/vms/default/typed?tab=screen")
     expect(guest_page.get_by_text("Connected.")).to_be_visible(timeout=BOOT)
     expect(guest_page.locator(".screen canvas")).to_be_visible()
     expect(guest_page.get_by_role("button", name="Send Ctrl+Alt+Del")).to_be_enabled()
 
 
-def test_uploaded_image_becomes_the_disk_of_the_vm(guest_page: Page, tmp_path: Path) -> None:
+def test_uploaded_image_is_used_as_the_disk_of_a_vm(guest_page: Page, tmp_path: Path) -> None:
     page = guest_page
     image = tmp_path / "small disk.img"
     image.write_bytes(b"disk" * 2**18)

@@ -1,7 +1,7 @@
 """
 Screenshots of the console's pages, in light and dark.
 
-`make screenshots` writes those of the documents; otherwise they are only made.
+`make screenshots` writes the images of the documentation; otherwise the screenshots are not kept.
 """
 
 import os
@@ -39,7 +39,7 @@ PAGES = {
 
 
 def build_vm(name: str, instancetype: str, preference: str, run_strategy: str) -> JsonObject:
-    """Return a VM of the catalog."""
+    """Return a VM with an instance type and a preference from the catalog."""
     volume = {
         "name": "rootdisk",
         "containerDisk": {"image": f"quay.io/containerdisks/{preference.split('.')[0]}:latest"},
@@ -59,7 +59,7 @@ def build_vm(name: str, instancetype: str, preference: str, run_strategy: str) -
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    """A server with a few VMs of the catalog."""
+    """A server with a few VMs that use the catalog."""
     with System(tmp_path_factory.mktemp("screenshots") / "data", "--launcher", "simulate") as server:
         for name, shape in FLEET.items():
             create(server, VMS, build_vm(name, *shape))
@@ -68,7 +68,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 
 
 def has_started(server: System) -> bool:
-    """Return True if every VM that should run does."""
+    """Return True if every VM that should run is running."""
     _, tree = server.request("GET", VMS)
     running = [vm for vm in tree["items"] if vm["spec"]["runStrategy"] == "Always"]
     return all(vm.get("status", {}).get("printableStatus") == "Running" for vm in running)

@@ -1,4 +1,4 @@
-"""Signing in and out with the pages of the console."""
+"""Signing in and out of the web console in a browser."""
 
 import re
 
@@ -22,12 +22,12 @@ def test_token_signs_in_and_sign_out_ends_the_session(page: Page, server: System
     expect(page.get_by_label("Token")).to_be_visible()
 
 
-def test_wrong_token_is_reported_at_the_field(page: Page) -> None:
+def test_wrong_token_is_reported_next_to_the_input(page: Page) -> None:
     enter_token(page, "wrong")
     expect(page.get_by_label("Token")).to_have_attribute("aria-invalid", "true")
 
 
-def test_one_time_link_signs_in_once_and_leaves_the_address_bar(page: Page, server: System) -> None:
+def test_one_time_link_signs_in_once_and_is_removed_from_the_address_bar(page: Page, server: System) -> None:
     printed = call_virtshape("open", "--print", "--data-dir", server.directory).stdout
     match = re.search(r"https://\S+", printed)
     assert match is not None, printed
@@ -49,7 +49,7 @@ def test_page_asks_to_sign_in_again_when_the_session_has_ended(signed_in_page: P
     expect(page.get_by_text("Your session has ended.")).to_be_visible()  # the page loads the catalog every 20 seconds
 
 
-def test_theme_switch_is_remembered(signed_in_page: Page) -> None:
+def test_selected_theme_is_kept_after_a_reload(signed_in_page: Page) -> None:
     page = signed_in_page
     page.goto("/console/vms")
     page.get_by_label("Theme").select_option("dark")

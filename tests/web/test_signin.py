@@ -1,11 +1,11 @@
-"""Signing in, in a browser."""
+"""Sessions in a browser: cookies, scripts and permissions."""
 
 from playwright.sync_api import Page
 from tests.support.webpages import SESSION
 
 
 def fetch_status(page: Page, path: str, method: str = "GET") -> int:
-    """Return the status of a request that a script of the page makes."""
+    """Return the status code of a request sent by a script on the page."""
     status: int = page.evaluate(
         "([path, method]) => fetch(path, {method}).then(response => response.status)", [path, method]
     )
@@ -21,7 +21,7 @@ def test_browser_uses_the_session_and_scripts_cannot_read_it(signed_in_page: Pag
     assert fetch_status(signed_in_page, SESSION, "DELETE") == 403, "the CSRF token is missing"
 
 
-def test_page_without_a_session_gets_nothing_from_the_api(page: Page) -> None:
+def test_page_without_a_session_cannot_read_the_api(page: Page) -> None:
     page.goto("/console/")
     assert fetch_status(page, "/api/v1/namespaces") == 401
 

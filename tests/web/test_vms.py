@@ -16,7 +16,7 @@ from virtshape.api.model import JsonObject
 SCRIPT = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
 
 
-def test_list_shows_vms_as_they_are_created_stopped_and_deleted(signed_in_page: Page, server: System) -> None:
+def test_vm_list_is_updated_when_vms_are_created_stopped_or_deleted(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     page.goto("/console/vms")
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -32,7 +32,7 @@ def test_list_shows_vms_as_they_are_created_stopped_and_deleted(signed_in_page: 
     expect(row).to_have_count(0)
 
 
-def test_list_finds_vms_by_name_and_status(signed_in_page: Page, server: System) -> None:
+def test_vm_list_is_filtered_by_name_and_status(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     for name in ("finds-one", "finds-two"):
         create(server, VMS, build_vm(name, run_strategy="Halted"))
@@ -44,7 +44,7 @@ def test_list_finds_vms_by_name_and_status(signed_in_page: Page, server: System)
     expect(page.get_by_text("No virtual machine matches")).to_be_visible()
 
 
-def test_delete_asks_before_it_deletes(signed_in_page: Page, server: System) -> None:
+def test_deletion_of_a_vm_requires_confirmation(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     create(server, VMS, build_vm("deleted", run_strategy="Halted"))
     page.goto("/console/vms/default/deleted")
@@ -58,7 +58,7 @@ def test_delete_asks_before_it_deletes(signed_in_page: Page, server: System) -> 
     expect(page.get_by_role("row", name="deleted")).to_have_count(0)
 
 
-def test_upgrade_shows_what_changes_and_applies_it(signed_in_page: Page, server: System) -> None:
+def test_upgrade_dialog_shows_and_applies_the_changes(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     create(server, INSTANCETYPES, build_instancetype("grows", memory="1Gi"))
     create(server, VMS, build_vm("drifted", run_strategy="Halted", instancetype="grows"))
@@ -76,7 +76,7 @@ def test_upgrade_shows_what_changes_and_applies_it(signed_in_page: Page, server:
     expect(page.get_by_text("newer version available")).to_have_count(0)
 
 
-def test_detail_shows_events_conditions_and_yaml(signed_in_page: Page, server: System) -> None:
+def test_vm_page_shows_events_conditions_and_yaml(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     create(server, VMS, build_vm("detailed"))
     page.goto("/console/vms/default/detailed")
@@ -90,7 +90,7 @@ def test_detail_shows_events_conditions_and_yaml(signed_in_page: Page, server: S
     )
 
 
-def test_viewer_sees_vms_and_cannot_change_them(viewer_page: Page, server: System) -> None:
+def test_viewer_sees_vms_but_cannot_change_them(viewer_page: Page, server: System) -> None:
     create(server, VMS, build_vm("viewed", run_strategy="Halted"))
     viewer_page.goto("/console/vms")
     row = viewer_page.get_by_role("row", name="viewed")
@@ -101,7 +101,7 @@ def test_viewer_sees_vms_and_cannot_change_them(viewer_page: Page, server: Syste
     expect(viewer_page.get_by_role("button", name="Delete…")).to_be_disabled()
 
 
-def test_script_in_annotations_and_descriptions_stays_text(signed_in_page: Page, server: System) -> None:
+def test_script_in_annotations_of_a_vm_is_not_executed(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     annotations = {"note": SCRIPT, "instancetype.kubevirt.io/description": SCRIPT}
     create(server, INSTANCETYPES, build_instancetype("scripted", annotations=annotations))
@@ -114,7 +114,7 @@ def test_script_in_annotations_and_descriptions_stays_text(signed_in_page: Page,
     assert "hacked" not in page.title()
 
 
-def test_list_continues_after_the_server_restarts(open_page: Callable[..., Page], tmp_path: Path) -> None:
+def test_vm_list_reconnects_after_a_server_restart(open_page: Callable[..., Page], tmp_path: Path) -> None:
     listen = f"127.0.0.1:{find_free_port()}"
     with System(tmp_path / "data", "--launcher", "simulate", listen=listen) as first:
         page = open_page(first, token=first.config["token"])
@@ -138,7 +138,7 @@ EXPIRED = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": 
     [(410, EXPIRED), (200, {"type": "ERROR", "object": EXPIRED})],
     ids=["as the response", "as an event"],
 )
-def test_list_is_loaded_again_if_the_server_no_longer_has_the_changes(
+def test_vm_list_is_reloaded_when_its_watch_expires(
     signed_in_page: Page, server: System, status: int, body: JsonObject
 ) -> None:
     page = signed_in_page

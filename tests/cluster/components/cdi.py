@@ -45,7 +45,7 @@ class TokenRequest(NamedTuple):
 
 
 class FakeCdi:
-    """The part of CDI that virtctl uses; uploads are written to the file that `find_claim` returns."""
+    """The parts of CDI that virtctl uses; uploads are written to the file that `find_claim` returns."""
 
     def __init__(self, installation: Installation, find_claim: FindClaim) -> None:
         self._plane = installation.plane
@@ -82,7 +82,7 @@ class FakeCdi:
                 self._annotate(claim["metadata"]["namespace"], claim["metadata"]["name"], READY)
 
     def _list(self, path: str) -> list[JsonObject]:
-        """Return the objects at a path; none if the API server does not serve the kind yet."""
+        """Return the objects at a path; an empty list if the API server does not serve the kind yet."""
         code, listing = self._plane.request("GET", path)
         items: list[JsonObject] = listing["items"] if code == 200 else []
         return items

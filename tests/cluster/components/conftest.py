@@ -24,7 +24,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 def installation(
     request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Installation:
-    """The installation; other fixtures start its components."""
+    """virtshape installed on the control plane; other fixtures start its components."""
     kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
     installation = Installation(plane, kubectl, tmp_path_factory.mktemp("workers"))
     installation.install()
@@ -57,7 +57,7 @@ def aggregated(installation: Installation) -> Iterator[ComponentProcess]:
 
 
 def _check_is_proxied(plane: ControlPlane) -> None:
-    """Check that requests reach the aggregated API, which can be later than its Available condition."""
+    """Check that requests reach the aggregated API, which may happen some time after it is Available."""
     code, response = plane.request("GET", "/apis/subresources.kubevirt.io/v1")
     assert code == 200, response
 

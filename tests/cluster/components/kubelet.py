@@ -1,7 +1,7 @@
 """
 A fake kubelet without pods that accepts `exec` requests from an API server.
 
-It responds to the commands that open guest streams as a simulated guest.
+It simulates the guest behind the commands that open guest streams.
 """
 
 import asyncio

@@ -64,7 +64,7 @@ class RunningCommand:
                 await self._process.stdin.drain()
 
     async def close(self) -> None:
-        """Close the command's input and let it exit, as container runtimes do."""
+        """Close the command's input and wait until it exits, as container runtimes do."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -83,7 +83,7 @@ class RunningCommand:
 
 
 class Node:
-    """Runs launcher pods, in a polling loop."""
+    """A node whose polling loop runs launcher pods."""
 
     def __init__(self, plane: ControlPlane, directory: Path) -> None:
         self._plane = plane

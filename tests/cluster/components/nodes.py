@@ -21,7 +21,7 @@ PAUSE = 0.1
 
 
 class Nodes:
-    """Processes all pods and DataVolumes of a control plane, in a polling loop."""
+    """Advances all pods and DataVolumes of a control plane in a polling loop."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane

@@ -1,7 +1,7 @@
 """
 A minimal container for launcher pods: separate mount and PID namespaces, with the mounts of a pod.
 
-Built with util-linux. Programs are those of this machine; writable files are in a directory of the test.
+It uses util-linux and runs programs of this machine; writable files are in a directory of the test.
 """
 
 import contextlib

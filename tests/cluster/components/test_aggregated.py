@@ -76,7 +76,7 @@ def test_virtctl_starts_and_stops_a_vm(installation: Installation, webhook: Comp
     assert "Halted does not support manual restart requests" in ran.stderr
 
 
-def test_manual_vm_gets_requests_in_its_status(
+def test_start_of_manual_vm_adds_a_state_change_request(
     installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
 ) -> None:
     del webhook
@@ -85,7 +85,9 @@ def test_manual_vm_gets_requests_in_its_status(
     assert kubectl.get("vm", "vm1")["status"]["stateChangeRequests"] == [{"action": "Start"}]
 
 
-def test_dry_run_changes_nothing(installation: Installation, webhook: ComponentProcess, kubectl: Kubectl) -> None:
+def test_dry_run_of_start_changes_nothing(
+    installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
+) -> None:
     del webhook
     kubectl.apply(build_vm())
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}/virtualmachines/vm1/start"
@@ -93,7 +95,9 @@ def test_dry_run_changes_nothing(installation: Installation, webhook: ComponentP
     assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Halted"
 
 
-def test_vm_is_expanded(installation: Installation, webhook: ComponentProcess, kubectl: Kubectl) -> None:
+def test_stored_and_posted_vms_are_expanded(
+    installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
+) -> None:
     del webhook
     kubectl.apply(build_vm())
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}"
@@ -109,7 +113,7 @@ def test_vm_is_expanded(installation: Installation, webhook: ComponentProcess, k
     assert (code, status["reason"]) == (400, "BadRequest")
 
 
-def test_vm_is_explained_and_compatibility_is_checked(
+def test_explain_vm_spec_and_check_compatibility_are_served(
     installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
 ) -> None:
     del webhook
@@ -131,13 +135,13 @@ def test_vm_is_explained_and_compatibility_is_checked(
     assert (code, status["reason"]) == (404, "NotFound")
 
 
-def test_missing_objects_return_404(installation: Installation, kubectl: Kubectl) -> None:
+def test_action_on_a_missing_object_returns_404(installation: Installation, kubectl: Kubectl) -> None:
     ran = virtctl(installation, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
     assert 'VM "none" not found' in ran.stderr
 
 
-def test_roles_allow_actions(webhook: ComponentProcess, kubectl: Kubectl) -> None:
+def test_view_role_may_expand_and_edit_role_may_start_a_vm(webhook: ComponentProcess, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     for role in ("view", "edit"):
@@ -149,10 +153,10 @@ def test_roles_allow_actions(webhook: ComponentProcess, kubectl: Kubectl) -> Non
     retry(lambda: kubectl("replace", "--raw", f"{path}/start", "-f", "-", "--as=editer", stdin="{}"))
 
 
-def test_direct_requests_past_the_api_server_are_rejected(
+def test_requests_that_bypass_the_api_server_are_rejected(
     installation: Installation, aggregated: ComponentProcess
 ) -> None:
-    """A client that bypasses the API server is anonymous, whatever headers and certificate it sends."""
+    """A client that connects directly is unauthenticated, whatever headers and certificate it sends."""
     del aggregated
     files = installation.plane.directory
     headers = ("-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
@@ -160,7 +164,7 @@ def test_direct_requests_past_the_api_server_are_rejected(
     alone = _curl(*headers, url)
     assert alone == "401"
     with_admin = _curl("--cert", f"{files}/admin.crt", "--key", f"{files}/admin.key", *headers, url)
-    assert with_admin in ("000", "401")  # a certificate of another CA fails the handshake
+    assert with_admin in ("000", "401")  # the handshake fails with a certificate of another CA
     proxy = ("--cert", f"{files}/front-proxy-client.crt", "--key", f"{files}/front-proxy-client.key")
     assert _curl(*proxy, *headers, url) == "200"
     assert _curl(*proxy, url) == "401"
@@ -191,7 +195,7 @@ async def open_guest(
             await client.close()
 
 
-async def test_guest_is_paused_and_unpaused(
+async def test_pause_and_unpause_run_commands_in_the_guest_pod(
     installation: Installation, controller: ComponentProcess, namespace: str
 ) -> None:
     del controller
@@ -203,7 +207,7 @@ async def test_guest_is_paused_and_unpaused(
         assert [json.loads(arguments[1])["ask"] for arguments in kubelet.commands] == ["pause", "unpause"]
 
 
-async def test_console_and_port_reach_the_guest(
+async def test_console_and_port_forwarding_reach_the_guest(
     installation: Installation, controller: ComponentProcess, namespace: str
 ) -> None:
     del controller

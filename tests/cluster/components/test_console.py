@@ -17,7 +17,7 @@ from virtshape.cluster.console import ConsoleReady, run
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 
 
-async def test_viewer_previews_a_vm_and_creates_none(
+async def test_viewer_can_preview_a_vm_but_not_create_it(
     installation: Installation, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     kubectl("create", "serviceaccount", "viewer")

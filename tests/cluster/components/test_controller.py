@@ -57,7 +57,7 @@ def count_starts(kubectl: Kubectl, name: str) -> int:
     return sum(event.get("count") or 1 for event in events["items"])
 
 
-def test_killed_leader_is_replaced_and_nothing_starts_twice(installation: Installation, kubectl: Kubectl) -> None:
+def test_killed_leader_is_replaced_and_no_vm_starts_twice(installation: Installation, kubectl: Kubectl) -> None:
     names = [f"vm{number:02}" for number in range(12)]
     with installation.running("controller") as first, installation.running("controller") as second:
         leader = wait_for_leader(first, second)
@@ -90,7 +90,7 @@ def test_stopped_leader_releases_its_lease_at_once(installation: Installation) -
         assert lease["spec"]["leaseTransitions"] >= 1
 
 
-def test_suspended_leader_stops_acting_when_it_resumes(installation: Installation, kubectl: Kubectl) -> None:
+def test_suspended_leader_gives_up_leadership_when_it_resumes(installation: Installation, kubectl: Kubectl) -> None:
     with installation.running("controller") as first, installation.running("controller") as second:
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
@@ -107,7 +107,7 @@ def test_suspended_leader_stops_acting_when_it_resumes(installation: Installatio
         kubectl("delete", "vm", "--all", TIMEOUT_FLAG)
 
 
-def test_restarted_api_server_is_reconnected(
+def test_controllers_reconnect_after_an_api_server_restart(
     installation: Installation, controller: ComponentProcess, kubectl: Kubectl
 ) -> None:
     kubectl.apply(build_vm("before"))
@@ -142,7 +142,9 @@ def test_namespace_is_deleted_with_all_its_vms(
     assert installation.kubectl.run("get", "namespace", kubectl.namespace).status != 0
 
 
-def test_vm_that_needs_cdi_reports_its_absence(controller: ComponentProcess, kubectl: Kubectl) -> None:
+def test_vm_with_a_data_volume_template_reports_that_cdi_is_missing(
+    controller: ComponentProcess, kubectl: Kubectl
+) -> None:
     del controller
     vm = build_vm("disks")
     vm["spec"]["dataVolumeTemplates"] = [
@@ -162,7 +164,7 @@ def test_vm_that_needs_cdi_reports_its_absence(controller: ComponentProcess, kub
     kubectl("delete", "vm", "disks", TIMEOUT_FLAG)
 
 
-def test_existing_claim_is_awaited_and_never_changed(controller: ComponentProcess, kubectl: Kubectl) -> None:
+def test_vm_waits_for_an_existing_claim_and_never_changes_it(controller: ComponentProcess, kubectl: Kubectl) -> None:
     del controller
     claim = {
         "apiVersion": "v1",
@@ -187,7 +189,9 @@ def test_existing_claim_is_awaited_and_never_changed(controller: ComponentProces
     kubectl("delete", "vm", "claims", TIMEOUT_FLAG)
 
 
-def test_system_reports_its_health(controller: ComponentProcess, installation: Installation) -> None:
+def test_controller_serves_health_endpoints_metrics_and_json_logs(
+    controller: ComponentProcess, installation: Installation
+) -> None:
     assert controller.request("/livez") == (200, "ok")
     retry(lambda: _expect(controller.request("/readyz")[0], 200))
     retry(

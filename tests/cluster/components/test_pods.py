@@ -10,7 +10,9 @@ from virtshape.client.rest import RestClient
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_pod_scenario(name: str, installation: Installation, webhook: ComponentProcess, namespace: str) -> None:
+async def test_vm_and_instance_follow_the_pod_status(
+    name: str, installation: Installation, webhook: ComponentProcess, namespace: str
+) -> None:
     del webhook
     account = installation.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
 

@@ -94,7 +94,7 @@ def each_virtctl(installation: Installation, tmp_path: Path, namespace: str, req
     return Virtctl(installation.plane.kubeconfig, tmp_path, namespace, program)
 
 
-def test_service_selects_the_pod_of_the_vm(
+def test_exposed_service_selects_the_pod_of_the_vm(
     each_virtctl: Virtctl, kubectl: Kubectl, controllers: ComponentProcess
 ) -> None:
     del controllers
@@ -123,7 +123,9 @@ def test_ssh_key_is_added_and_removed(each_virtctl: Virtctl, kubectl: Kubectl) -
     assert not kubectl.get("secret", secret).get("data")
 
 
-def test_configuration_is_shown_and_changed(each_virtctl: Virtctl, controllers: ComponentProcess) -> None:
+def test_permitted_devices_and_log_verbosity_are_shown_and_changed(
+    each_virtctl: Virtctl, controllers: ComponentProcess
+) -> None:
     """The controllers create the KubeVirt object."""
     del controllers
     eventually(lambda: each_virtctl("adm", "log-verbosity", "--virt-api=5").status == 0 or None, lambda: "no KubeVirt")
@@ -143,7 +145,7 @@ REFUSALS: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSALS.values(), ids=REFUSALS)
-def test_kubevirts_own_virtctl_shows_our_errors(
+def test_kubevirts_own_virtctl_shows_error_messages_of_the_server(
     kubevirts: Virtctl, kubectl: Kubectl, arguments: list[str], message: str
 ) -> None:
     kubectl.apply(build_vm("web"))
@@ -151,12 +153,12 @@ def test_kubevirts_own_virtctl_shows_our_errors(
     assert (refused.status, message in refused.err) == (1, True), refused.err
 
 
-def test_created_manifests_are_validated_as_on_apply(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_created_manifest_with_a_misspelled_instancetype_is_rejected(virtctl: Virtctl, kubectl: Kubectl) -> None:
     vm = virtctl.print("create", "vm", "--name", "web", "--instancetype", "u1.mediun")
     assert "did you mean u1.medium" in kubectl.run_rejected("apply", "-f", "-", stdin=vm)
 
 
-def test_instancetype_is_customized_from_one_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_instancetype_of_the_server_is_customized(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
     for source, name, vcpus, memory in (("u1.medium", "large", 4, "4Gi"), ("vminstancetype/odd", "even", 4, "5Gi")):
         made = virtctl.print("customize", source, "--name", name, "--vcpus", "4")
@@ -167,7 +169,7 @@ def test_instancetype_is_customized_from_one_of_the_server(virtctl: Virtctl, kub
     assert (missing.status, "did you mean u1.medium" in missing.err) == (1, True), missing.err
 
 
-def test_smallest_instancetype_is_found_on_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_recommend_finds_the_smallest_instancetype_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
     command = (
         "recommend",
@@ -186,7 +188,7 @@ def test_smallest_instancetype_is_found_on_the_server(virtctl: Virtctl, kubectl:
     assert any(one.startswith("virtualmachineclusterinstancetype.") for one in others)
 
 
-def test_changed_instancetype_is_reported_as_drift(
+def test_drift_reports_a_changed_instancetype(
     virtctl: Virtctl, kubectl: Kubectl, controllers: ComponentProcess
 ) -> None:
     del controllers
@@ -233,7 +235,9 @@ def test_volumes_of_running_vms_cannot_be_changed(virtctl: Virtctl, kubectl: Kub
         assert "Kubernetes cannot add volumes to a running pod" in refused.err
 
 
-def test_request_log_has_no_credentials(virtctl: Virtctl, installation: Installation, kubectl: Kubectl) -> None:
+def test_verbose_request_log_contains_no_credentials(
+    virtctl: Virtctl, installation: Installation, kubectl: Kubectl
+) -> None:
     token = kubectl("create", "token", "default", "--duration=1h").strip()
     arguments = (
         "--server",

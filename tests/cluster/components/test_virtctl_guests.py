@@ -1,4 +1,4 @@
-"""virtctl with a real guest in a pod of a real API server: console, ports, ssh, agent and uploads."""
+"""virtctl with a real guest in a pod, through a real API server: console, ports, ssh, agent and uploads."""
 
 import http.client
 import json
@@ -201,7 +201,9 @@ def test_user_logs_in_with_ssh_and_copies_files(client: Virtctl, key: Path, tmp_
     options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
     ran = client("ssh", f"root@vmi/{NAME}", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
     is_ours = client.program == OUR_VIRTCTL
-    assert (ran.status, ran.out) == (7 if is_ours else 1, "Linux\n"), ran.err  # KubeVirt's does not pass the status on
+    assert (ran.status, ran.out) == (7 if is_ours else 1, "Linux\n"), (
+        ran.err
+    )  # KubeVirt's virtctl does not return the exit status of ssh
     (tmp_path / "letter").write_text("dear guest\n")
     sent = client("scp", *options, "-t", "-O", tmp_path / "letter", f"root@vm/{NAME}:/root/letter")
     assert sent.status == 0, sent.err
@@ -209,7 +211,7 @@ def test_user_logs_in_with_ssh_and_copies_files(client: Virtctl, key: Path, tmp_
     assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
 
 
-def test_guest_agent_is_queried(client: Virtctl) -> None:
+def test_guest_agent_information_is_printed(client: Virtctl) -> None:
     def ask(question: str) -> JsonObject:
         def look() -> JsonObject | None:
             ran = client(question, NAME)
@@ -232,7 +234,7 @@ def test_guest_is_paused_and_unpaused(installation: Installation, client: Virtct
 
 
 @pytest.mark.parametrize("action", ["soft-reboot", "reset"])
-def test_guest_is_reset_in_the_same_instance(
+def test_reset_reboots_the_guest_in_the_same_instance(
     installation: Installation, node: Node, guest: Virtctl, client: Virtctl, action: str
 ) -> None:
     kubectl, boots = installation.kubectl.in_namespace(PLACE), guest.read_log(NAME).count(BOOTED)
@@ -281,7 +283,7 @@ def test_image_is_uploaded_by_kubevirts_own_virtctl(
 ) -> None:
     virtctl = open_kubevirts(installation, home, kubectl.namespace)
     address = kubectl.get("cdiconfig", "config")["status"]["uploadProxyURL"]
-    proxy = f"https://{address}"  # it adds no scheme to an address with a port
+    proxy = f"https://{address}"  # KubeVirt's virtctl adds no scheme to an address with a port
     options = ("--image-path", demo.disk, "--insecure", "--uploadproxy-url", proxy)
     ran = virtctl("image-upload", "dv", "disk", "--size", "64Mi", *options)
     assert (ran.status, f"Uploading {demo.disk} completed successfully" in ran.out) == (0, True), ran
@@ -306,7 +308,7 @@ def test_vm_boots_from_an_uploaded_image(
     kubectl("delete", "vm", "booted", "--timeout=100s")
 
 
-def test_upload_rejected_by_the_proxy_leaves_nothing(
+def test_upload_rejected_by_the_proxy_leaves_no_objects(
     installation: Installation, cdi: FakeCdi, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "disk.img").write_bytes(b"image")

@@ -1,4 +1,4 @@
-"""Webhooks as a real API server calls them."""
+"""Webhooks, called by a real API server."""
 
 import http.client
 import json
@@ -45,7 +45,7 @@ def build_type(name: str, guest: int, kind: str = "VirtualMachineInstancetype", 
     }
 
 
-def test_vm_gets_defaults(kubectl: Kubectl) -> None:
+def test_mutating_webhook_sets_defaults_of_a_vm(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm(preference={"name": "fedora"}))
     spec = kubectl.get("vm", "vm1")["spec"]["template"]["spec"]
     assert spec["architecture"] == "amd64"
@@ -71,7 +71,7 @@ def test_causes_are_machine_readable(installation: Installation, kubectl: Kubect
     assert fields == ["spec.template.spec.domain.cpu.cores", "spec.template.spec.domain.memory.guest"]
 
 
-def test_warnings_are_passed_on(kubectl: Kubectl) -> None:
+def test_admission_warnings_reach_the_client(kubectl: Kubectl) -> None:
     preference = {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachinePreference",
@@ -89,8 +89,8 @@ def test_dry_run_gets_the_same_response_and_stores_nothing(kubectl: Kubectl) -> 
     assert kubectl.get("vm")["items"] == []
 
 
-def test_stale_cache_rejects_nothing(kubectl: Kubectl) -> None:
-    """An instance type can be used immediately after the API server has stored it."""
+def test_instancetype_can_be_used_immediately_after_its_creation(kubectl: Kubectl) -> None:
+    """The webhook asks the API server before it rejects a reference that its cache does not have."""
     for number in range(10):
         name = f"t{number}"
         kubectl.apply(build_type(name, 1))
@@ -98,7 +98,7 @@ def test_stale_cache_rejects_nothing(kubectl: Kubectl) -> None:
         kubectl.apply(build_vm(f"vm{number}", instancetype=matcher))
 
 
-def test_changed_instancetype_takes_effect_at_once(kubectl: Kubectl) -> None:
+def test_changed_instancetype_takes_effect_immediately(kubectl: Kubectl) -> None:
     need = {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachinePreference",
@@ -115,12 +115,12 @@ def test_changed_instancetype_takes_effect_at_once(kubectl: Kubectl) -> None:
     kubectl.apply(vm)
 
 
-def test_instancetypes_are_validated(kubectl: Kubectl) -> None:
+def test_invalid_instancetype_is_rejected(kubectl: Kubectl) -> None:
     reported = kubectl.run_rejected("create", "-f", "-", stdin=json.dumps(build_type("none", 0)))
     assert "spec.cpu.guest" in reported
 
 
-def test_only_the_system_changes_an_instance(kubectl: Kubectl) -> None:
+def test_only_the_controllers_may_change_an_instance(kubectl: Kubectl) -> None:
     vmi = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -137,7 +137,7 @@ def test_only_the_system_changes_an_instance(kubectl: Kubectl) -> None:
     )
 
 
-def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> None:
+def test_user_cannot_set_reserved_labels_of_an_instance(kubectl: Kubectl) -> None:
     vmi = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -175,7 +175,7 @@ def test_deletion_of_a_revision_in_use_gives_a_warning(kubectl: Kubectl) -> None
 
 
 def _find_warning(kubectl: Kubectl) -> str:
-    """Return the warning; a webhook that was just installed may not be called yet."""
+    """Return the warning; raise an error if the API server does not call a newly installed webhook yet."""
     warning = kubectl.run("delete", "controllerrevision", "kept", "--dry-run=server").err.strip()
     assert warning
     return warning
@@ -196,7 +196,9 @@ VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_objects_are_converted_on_read_and_write(installation: Installation, kubectl: Kubectl, version: str) -> None:
+def test_instancetype_is_converted_between_versions_on_read_and_write(
+    installation: Installation, kubectl: Kubectl, version: str
+) -> None:
     tree = build_type(f"from-{version}", 3, version=version)
     kubectl.apply(tree)
     for other in VERSIONS:
@@ -232,7 +234,7 @@ def test_clone_across_namespaces_needs_permission(installation: Installation, ku
     retry(lambda: kubectl("create", "--as=ann", "-f", "-", stdin=json.dumps(vm)))
 
 
-def test_response_times_are_in_the_metrics(webhook: ComponentProcess, kubectl: Kubectl) -> None:
+def test_webhook_response_times_are_exported_as_metrics(webhook: ComponentProcess, kubectl: Kubectl) -> None:
     count = 'virtshape_webhook_duration_seconds_count{path="/admit/mutate"}'
     within = 'virtshape_webhook_duration_seconds_bucket{path="/admit/mutate",le="+Inf"}'
     before = _read(webhook.request("/metrics")[1], count)
@@ -247,7 +249,7 @@ def _read(text: str, name: str) -> float:
     return next(found, 0.0)
 
 
-def test_several_replicas_serve_and_a_lost_certificate_is_recreated(
+def test_replicas_recreate_and_share_a_lost_certificate(
     installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
 ) -> None:
     """When the Secret is emptied, both replicas serve the new certificate and the API server trusts it."""
@@ -271,7 +273,7 @@ def test_several_replicas_serve_and_a_lost_certificate_is_recreated(
     retry(check)
 
 
-def test_writes_without_a_webhook_are_rejected_with_a_reason(installation: Installation, kubectl: Kubectl) -> None:
+def test_vm_writes_are_rejected_while_no_webhook_runs(installation: Installation, kubectl: Kubectl) -> None:
     """Without a webhook, only writes of VMs fail; reads and other writes succeed."""
     kubectl.apply(build_vm())
     configuration = installation.kubectl.get("mutatingwebhookconfiguration", "virtshape")
@@ -308,7 +310,7 @@ def _bare(tree: JsonObject) -> str:
 def test_stopped_webhook_finishes_requests_before_it_exits(
     installation: Installation, webhook: ComponentProcess
 ) -> None:
-    """Two replicas are healthy, and one of them stops cleanly."""
+    """One of two healthy replicas is stopped while requests are in progress."""
     del webhook
     port = installation.https["webhook"]
     installation.https["webhook"] = 0

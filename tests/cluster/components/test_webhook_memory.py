@@ -1,4 +1,4 @@
-"""Clients that reach the port of the running webhook cannot make it use much memory."""
+"""Memory of the running webhook while clients send large or many requests."""
 
 import contextlib
 import json
@@ -89,7 +89,7 @@ def worker(installation: Installation, webhook: ComponentProcess) -> Iterator[Co
 
 @contextlib.contextmanager
 def suspend_apiserver(installation: Installation) -> Iterator[None]:
-    """Suspend the API server, so that reviews that look something up stay in memory."""
+    """Suspend the API server, so that reviews that need an object from it stay in memory."""
     pid = installation.plane.apiserver.pid
     os.kill(pid, signal.SIGSTOP)
     try:

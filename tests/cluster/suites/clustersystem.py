@@ -162,7 +162,7 @@ def clean(plane: ControlPlane) -> None:
 
 
 def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
-    """Delete all objects at a path; return those that still exist."""
+    """Delete all objects at a path, and return the objects that still exist."""
     code, listing = plane.request("GET", path)
     if code == 429:  # new kinds are not served immediately
         yield path
@@ -177,7 +177,7 @@ def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
 
 
 def _find_namespace(plane: ControlPlane) -> Iterator[str]:
-    """Return the namespace of some tests if it still exists, and remove finalizers of its instances."""
+    """Return the namespace that some tests create if it still exists, and remove finalizers of its instances."""
     if plane.request("GET", "/api/v1/namespaces/team")[0] != 404:
         for resource in ("virtualmachines", "virtualmachineinstances"):
             yield from _clear(plane, f"/apis/kubevirt.io/v1/namespaces/team/{resource}")

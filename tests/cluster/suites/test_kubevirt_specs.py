@@ -29,12 +29,12 @@ LEFT: Final = (
     "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes",
     "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterpreferences",
 )
-"""What the specs and this module leave for other tests to find."""
+"""Objects that the specs and this module create, and that other tests must not find."""
 
 
 @pytest.fixture
 def prepared(installation: Installation) -> Iterator[ControlPlane]:
-    """The control plane with controllers, a node and what else the specs wait for in a KubeVirt cluster."""
+    """The control plane with controllers, a node and the other objects that the specs expect in a KubeVirt cluster."""
     plane = installation.plane
     with run_fake_nodes(plane), installation.running("controller"):
         architecture = ARCHITECTURES.get(platform.machine(), platform.machine())
@@ -78,7 +78,7 @@ def build_deployment(name: str) -> JsonObject:
     return {"metadata": {"name": name}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
 
 
-def test_all_specs_pass(prepared: ControlPlane, tmp_path: Path) -> None:
+def test_all_kubevirt_specs_pass(prepared: ControlPlane, tmp_path: Path) -> None:
     results = run_specs(prepared.kubeconfig, tmp_path)
     assert len(results.names) > 50, results.output
     assert results.failed == frozenset(), results.output

@@ -49,7 +49,7 @@ def prepared(installation: Installation) -> Iterator[Installation]:
 
 @pytest.fixture(scope="module")
 def own_messages(prepared: Installation) -> dict[str, str]:
-    """Messages that differ on a cluster; those of schema validation depend on the version of the API server."""
+    """Messages that differ on a cluster; schema validation messages depend on the version of the API server."""
     reported = prepared.kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=json.dumps(SHAPELESS))
     null, cluster_plane = ('"null"', '"object": ') if '"null"' in reported else ("null", "")
     bad = 'The VirtualMachineInstancetype "bad" is invalid: '
@@ -82,7 +82,7 @@ def open_terminal(prepared: Installation, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_command_prints_the_output_of_the_transcript(
+def test_transcript_commands_print_the_documented_output(
     open_terminal: Callable[[str], Terminal], own_messages: dict[str, str], transcript: Path
 ) -> None:
     play(open_terminal(transcript.parent.name), transcript, own_messages)
