@@ -66,15 +66,15 @@ def test_kustomize_base_matches_the_command_output() -> None:
 
 
 @pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.keys())
-def test_chart_matches_the_command_output(options: Options) -> None:
+def test_helm_chart_matches_the_command_output(options: Options) -> None:
     rendered = drop_resource_policy(render_chart(*list_values(options), namespace=options.namespace))
     wanted = identify(build_manifests(options))
-    del wanted["Namespace", "", options.namespace]  # which Helm creates
+    del wanted["Namespace", "", options.namespace]  # Helm creates the namespace
     assert rendered.keys() == wanted.keys()
     assert rendered == wanted
 
 
-def test_crds_and_namespace_survive_the_release() -> None:
+def test_crds_and_namespace_are_kept_when_the_helm_release_is_removed() -> None:
     for (kind, _, name), tree in render_chart("--set=cdi=true").items():
         kept = tree["metadata"].get("annotations", {}).get(KEEP) == "keep"
         assert kept == (kind == "CustomResourceDefinition" or (kind, name) == ("Namespace", "kubevirt")), name
@@ -85,7 +85,7 @@ def test_helm_lint_finds_no_problems() -> None:
 
 
 @pytest.mark.parametrize("word", ["runtime=vm", "replicas=0", "webhookCert=none", "imag=a"])
-def test_invalid_chart_value_is_rejected(word: str) -> None:
+def test_invalid_helm_value_is_rejected(word: str) -> None:
     with pytest.raises(AssertionError, match=word.partition("=")[0]):
         render_chart(f"--set={word}")
 
@@ -108,7 +108,7 @@ def test_image_runs_as_a_numeric_non_root_user_and_copies_existing_files(path: P
     assert [word for word in copied if f"!{word}" not in ignored] == []
 
 
-def test_pods_run_as_the_user_of_their_image() -> None:
+def test_dockerfiles_set_the_user_ids_of_the_pods() -> None:
     assert f"USER {USER_ID}:{USER_ID}" in DOCKERFILES["control.Dockerfile"].read_text()
     assert f"USER {GUEST_USER}:{GUEST_USER}" in DOCKERFILES["launcher.Dockerfile"].read_text()
 
@@ -130,5 +130,5 @@ def test_launcher_image_has_the_required_packages() -> None:
         ("example.com:5000/virtshape", "example.com:5000/virtshape-launcher"),
     ],
 )
-def test_launcher_image_name_follows_the_component_image(image: str, launcher: str) -> None:
+def test_launcher_image_name_is_derived_from_the_component_image(image: str, launcher: str) -> None:
     assert name_launcher_image(image) == launcher

@@ -45,22 +45,22 @@ def _read_contracts() -> dict[str, set[str]]:
     return forbidden
 
 
-def test_every_package_has_a_row() -> None:
+def test_every_package_has_a_row_in_the_architecture_table() -> None:
     assert set(_read_table()) == {path.parent.name for path in PACKAGES.glob("*/__init__.py")}
 
 
-def test_import_linter_forbids_what_the_table_does_not_allow() -> None:
+def test_import_linter_forbids_imports_that_the_table_does_not_allow() -> None:
     table = _read_table()
     denied = {package: set(table) - allowed - {package} for package, allowed in table.items()}
     assert {package: denied for package, denied in denied.items() if denied} == _read_contracts()
 
 
-def test_modules_are_named() -> None:
+def test_architecture_document_names_modules() -> None:
     assert len(_list_modules()) > 20
 
 
 @pytest.mark.parametrize("name", _list_modules())
-def test_every_named_module_exists(name: str) -> None:
+def test_every_module_in_the_architecture_document_exists(name: str) -> None:
     path = PACKAGES / name.replace(".", "/")
     owner = path.parent.with_suffix(".py")  # a function of a module, such as `engine.apply`
     assert path.is_dir() or path.with_suffix(".py").is_file() or owner.is_file(), name

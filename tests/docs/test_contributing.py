@@ -20,7 +20,7 @@ def _list_feature_rows() -> list[str]:
     ]
 
 
-def test_feature_table_has_rows() -> None:
+def test_feature_table_in_contributing_has_rows() -> None:
     assert len(_list_feature_rows()) >= 30
 
 
@@ -32,7 +32,7 @@ def test_every_file_in_the_feature_table_exists(row: str) -> None:
         assert (ROOT / "src/virtshape" / path).is_file(), path
 
 
-def test_every_other_path_exists() -> None:
+def test_every_path_in_contributing_exists() -> None:
     paths = {path for path in _CODE.findall(CONTRIBUTING) if path.startswith(_TREES)}
     assert {path for path in paths if not (ROOT / path).exists()} == set()
 
@@ -43,7 +43,7 @@ def _list_walkthrough_names() -> list[str]:
     return sorted({name for name in _CODE.findall(prose) if name.isidentifier()} - {NEW_FIELD})
 
 
-def test_walkthrough_names_code() -> None:
+def test_walkthrough_names_functions_types_and_constants() -> None:
     assert {"SPEC_EFFECTS", "VirtualMachinePreferenceSpec", "apply_preference"} <= {*_list_walkthrough_names()}
 
 

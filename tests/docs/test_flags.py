@@ -39,13 +39,13 @@ def show_default(option: click.Option) -> str:
 
 
 @pytest.mark.parametrize(("document", "command"), TABLES.items(), ids=TABLES)
-def test_table_lists_exactly_the_flags_of_the_command(document: str, command: click.Command) -> None:
+def test_flag_table_lists_exactly_the_flags_of_the_command(document: str, command: click.Command) -> None:
     listed = [flag for flags, _ in read_rows(document) for flag in flags]
     assert sorted(listed) == sorted(flag for flag in list_flags(command) if flag != "--help")
 
 
 @pytest.mark.parametrize(("document", "command"), TABLES.items(), ids=TABLES)
-def test_table_has_the_defaults_of_the_command(document: str, command: click.Command) -> None:
+def test_flag_table_has_the_defaults_of_the_command(document: str, command: click.Command) -> None:
     options = list_flags(command)
     for flags, cell in read_rows(document):
         primary = list(dict.fromkeys(options[flag].opts[-1] for flag in flags))

@@ -1,4 +1,4 @@
-"""The limits in docs/limits.md match the code, and every row of it and of SECURITY.md names a test."""
+"""The limits in docs/limits.md match the code, and every row there and in SECURITY.md names a test."""
 
 import ast
 import importlib
@@ -46,7 +46,7 @@ LIMITS = list(read_rows("docs/limits.md", 5))
 PROMISES = list(read_rows("SECURITY.md", 2))
 
 
-def test_tables_are_found() -> None:
+def test_limit_and_security_tables_are_found() -> None:
     assert len(LIMITS) > 40
     assert len(PROMISES) > 20
 

@@ -78,7 +78,7 @@ class Informer:
         self.lists += 1
 
     def _watch(self) -> bool:
-        """Process one watch; return True if another watch can resume from there."""
+        """Process one watch; return True if another watch can resume after its last event."""
         self.watches += 1
         query = {"watch": 1, "resourceVersion": self.version, "timeoutSeconds": self._seconds}
         connection = self.system.connect()

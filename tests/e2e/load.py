@@ -11,7 +11,7 @@ from tests.support.smallmanifests import build_config_map
 from tests.support.upprocess import TIMEOUT, System, wait_until
 
 ObjectHistory = list[tuple[str, int]]
-"""The history of one object: changes with their versions, 0 if the response has none."""
+"""The history of one object: changes with their resource versions, 0 if a response has none."""
 
 
 class Load:

@@ -1,4 +1,4 @@
-"""Measure the memory of a server process while a client misbehaves, and connections for such clients."""
+"""Measure the memory of a server while a client misbehaves, and open raw connections for such clients."""
 
 import contextlib
 import ssl
@@ -16,7 +16,7 @@ _RESET_PEAK = "5"
 
 
 class Growth:
-    """How far the resident memory of a process has grown at most; known when the block of `measure_growth` ends."""
+    """The peak growth of a process's resident memory; set when the block of `measure_growth` ends."""
 
     bytes = 0
 
@@ -27,7 +27,7 @@ class Growth:
 
 @contextlib.contextmanager
 def measure_growth(system: System, pause_seconds: float = 1.0) -> Iterator[Growth]:
-    """Measure the peak of the server's resident memory within the block, above what it was before."""
+    """Measure by how much the server's resident memory grows at most within the block."""
     with measure_process_growth(system.process.pid) as growth:
         yield growth
         time.sleep(pause_seconds)
@@ -36,7 +36,7 @@ def measure_growth(system: System, pause_seconds: float = 1.0) -> Iterator[Growt
 
 @contextlib.contextmanager
 def measure_process_growth(pid: int) -> Iterator[Growth]:
-    """Measure the peak of a process's resident memory within the block, above what it was before."""
+    """Measure by how much the resident memory of a process grows at most within the block."""
     growth, before = Growth(), _read_memory(pid, "VmRSS")
     Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
     yield growth
@@ -70,7 +70,7 @@ class RawConnection:
         return send_until_blocked(self.socket, data, seconds)
 
     def read_slowly(self, pause_seconds: float, pause_after: int) -> bytes:
-        """Read to the end, with one pause after so many bytes."""
+        """Read to the end, with a pause after a number of bytes."""
         data = bytearray()
         paused = False
         while piece := self.socket.recv(64 * 1024):

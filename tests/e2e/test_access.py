@@ -57,7 +57,7 @@ def test_admin_has_all_permissions(kubectl: Kubectl) -> None:
     ],
     ids=["view with a token", "edit with a certificate", "admin with a certificate"],
 )
-def test_user_has_the_permissions_of_the_role_in_its_namespace(
+def test_user_has_the_permissions_of_its_role_in_one_namespace(
     kubectl: Kubectl, add_user: AddUser, role: str, flags: list[str], may: list[str], may_not: list[str]
 ) -> None:
     user = add_user("bob", "--namespace", kubectl.namespace, "--role", role, *flags)
@@ -70,7 +70,7 @@ def test_user_has_the_permissions_of_the_role_in_its_namespace(
     assert user.in_namespace("default").run("auth", "can-i", may[0].split()[0], "vm").out == "no\n"
 
 
-def test_role_permissions_apply_to_real_requests(kubectl: Kubectl, add_user: AddUser, tmp_path: Path) -> None:
+def test_view_and_edit_roles_are_enforced_in_one_namespace(kubectl: Kubectl, add_user: AddUser, tmp_path: Path) -> None:
     kubectl.apply(build_vm())
     viewer = add_user("viewer", "--namespace", kubectl.namespace, "--role", "view")
     editor = add_user("editor", "--namespace", kubectl.namespace, "--role", "edit")
@@ -94,7 +94,7 @@ def test_every_user_may_read_the_catalog_and_nothing_else(add_user: AddUser, tmp
     assert "forbidden" in guest.run_rejected("get", "secrets", "-A")
 
 
-def test_group_of_a_user_is_honored(kubectl: Kubectl, add_user: AddUser) -> None:
+def test_permissions_of_a_group_apply_to_its_users(kubectl: Kubectl, add_user: AddUser) -> None:
     user = add_user("carol", "--group", "team-a", "--namespace", kubectl.namespace)
     assert "forbidden" in user.run_rejected("get", "vm")
     kubectl("create", "rolebinding", "team", "--clusterrole=view", "--group=team-a")
@@ -148,7 +148,7 @@ def test_service_account_tokens_are_issued(kubectl: Kubectl, tmp_path: Path) -> 
     assert "must be logged in" in robot.run_rejected("get", "vm")
 
 
-def test_admin_may_impersonate(kubectl: Kubectl) -> None:
+def test_admin_may_impersonate_users(kubectl: Kubectl) -> None:
     kubectl("create", "rolebinding", "grace", "--clusterrole=view", "--user=grace")
     assert kubectl("auth", "can-i", "get", "vm", "--as=grace") == "yes\n"
     assert kubectl.run("auth", "can-i", "delete", "vm", "--as=grace").out == "no\n"
@@ -165,7 +165,7 @@ def test_unauthenticated_requests_are_rejected(system: System, headers: dict[str
     assert (code, answer["reason"]) == (401, "Unauthorized")
 
 
-def test_health_needs_no_authentication(system: System) -> None:
+def test_health_endpoints_need_no_authentication(system: System) -> None:
     connection = system.connect()
     connection.request("GET", "/readyz")
     assert connection.getresponse().read() == b"ok"
@@ -183,7 +183,7 @@ def test_server_certificate_is_signed_by_its_own_ca(system: System) -> None:
     assert {"127.0.0.1", "localhost", "kubernetes.default.svc"} <= names
 
 
-def test_unknown_certificates_are_not_trusted(cluster: Kubectl, tmp_path: Path) -> None:
+def test_kubectl_without_the_ca_rejects_the_server_certificate(cluster: Kubectl, tmp_path: Path) -> None:
     config = yaml.safe_load(cluster.kubeconfig.read_text())
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     stranger = cluster.using(Path(write_manifest(str(tmp_path / "stranger.yaml"), config)))

@@ -1,4 +1,4 @@
-"""Manifests of other projects and kustomizations, applied with kubectl as they are."""
+"""Unmodified manifests of other projects and kustomizations, applied with kubectl."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ FIRST_WITH_PATCHES: Final = (1, 21)
 
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """The newest kubectl, with a server of its own whose catalog may be changed."""
+    """The newest kubectl, with a separate server whose catalog may be changed."""
     version, path = max(find_kubectls().items(), default=((0, 0), Path()))
     if version < FIRST_WITH_PATCHES:
         pytest.skip("no kubectl 1.21 or newer: tools/kubectl/build.sh makes one with Go")
@@ -25,7 +25,7 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 
 
 @pytest.mark.parametrize(("namespace", "size"), [("dev", "1 2Gi"), ("prod", "4 16Gi")])
-def test_kustomize_varies_a_vm_by_namespace_and_instancetype(kubectl: Kubectl, namespace: str, size: str) -> None:
+def test_kustomization_sets_namespace_and_instancetype_of_a_vm(kubectl: Kubectl, namespace: str, size: str) -> None:
     kubectl("create", "namespace", namespace)
     in_namespace = kubectl.in_namespace(namespace)
     in_namespace("apply", "-k", KUSTOMIZE / namespace)
@@ -33,7 +33,7 @@ def test_kustomize_varies_a_vm_by_namespace_and_instancetype(kubectl: Kubectl, n
     wait_until(lambda: in_namespace("get", "vm", "web", "-o", columns) == size, f"the VM does not get {size}")
 
 
-def test_published_catalog_of_kubevirt_is_applied_unchanged(kubectl: Kubectl) -> None:
+def test_common_instancetypes_of_kubevirt_can_be_applied(kubectl: Kubectl) -> None:
     path = Path(os.environ.get("VIRTSHAPE_REFERENCE") or ".") / "common-instancetypes.yaml"
     if not path.exists():
         pytest.skip("VIRTSHAPE_REFERENCE names no folder with common-instancetypes.yaml")

@@ -19,7 +19,7 @@ def test_kubectl_delete_waits_for_the_object(kubectl: Kubectl) -> None:
     kubectl("delete", "vm", "web", "--ignore-not-found")
 
 
-def test_background_deletion_returns_at_once(kubectl: Kubectl) -> None:
+def test_background_deletion_returns_immediately(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     _delete(kubectl, "--cascade=background")
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
@@ -36,7 +36,7 @@ def test_foreground_and_orphan_deletion_handle_dependents(kubectl: Kubectl, casc
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_finalizer_keeps_an_object_until_it_is_removed(kubectl: Kubectl) -> None:
+def test_deleted_object_is_kept_until_its_finalizer_is_removed(kubectl: Kubectl) -> None:
     machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
@@ -46,7 +46,7 @@ def test_finalizer_keeps_an_object_until_it_is_removed(kubectl: Kubectl) -> None
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_many_objects_are_deleted_together(kubectl: Kubectl) -> None:
+def test_objects_are_deleted_by_name_label_or_all(kubectl: Kubectl) -> None:
     kubectl.apply(*(build_config_map(name) for name in "abc"), build_vm())
     kubectl("delete", "configmap", "a", "b")
     kubectl("delete", "configmap", "-l", "tier=front")
@@ -64,5 +64,5 @@ def test_delete_now_removes_the_object(kubectl: Kubectl) -> None:
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_permanent_namespaces_cannot_be_deleted(kubectl: Kubectl) -> None:
+def test_default_namespace_cannot_be_deleted(kubectl: Kubectl) -> None:
     assert "may not be deleted" in kubectl.run_rejected("delete", "namespace", "default", "--wait=false")

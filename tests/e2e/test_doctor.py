@@ -1,4 +1,4 @@
-"""`virtshape doctor` and `up` report the same problems; guests that keep running are counted, found and stopped."""
+"""Problems that `virtshape doctor` and `up` report, and running guests that `up` and `down` count and stop."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_up_warns_about_a_directory_open_to_others(data: Path) -> None:
         assert f"chmod 700 {data}" in before
 
 
-def test_up_without_pasta_says_so_before_it_is_ready(
+def test_up_reports_missing_pasta_before_it_is_ready(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs = tmp_path / "bin"
@@ -103,7 +103,7 @@ def test_up_without_pasta_says_so_before_it_is_ready(
         assert "No guest can run" not in before or find_missing_packages()
 
 
-def test_up_with_a_broken_libvirt_binding_says_so_before_it_is_ready(
+def test_up_reports_a_broken_libvirt_binding_before_it_is_ready(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if BINDING in find_missing_packages():
@@ -117,7 +117,7 @@ def test_up_with_a_broken_libvirt_binding_says_so_before_it_is_ready(
         assert re.search(r"uv sync .*--reinstall-package libvirt-python|pip install --force-reinstall", before)
 
 
-def test_up_with_an_unusable_data_directory_does_not_claim_that_anything_works(tmp_path: Path) -> None:
+def test_up_fails_with_an_unusable_data_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     result = call_virtshape("up", "--data-dir", tmp_path / "file" / "data", "--listen", "127.0.0.1:0")
     assert result.returncode == 1
@@ -125,7 +125,7 @@ def test_up_with_an_unusable_data_directory_does_not_claim_that_anything_works(t
     assert "everything else works" not in result.stdout
 
 
-def test_down_without_guests_says_that_none_run(data: Path) -> None:
+def test_down_reports_that_no_guests_are_running(data: Path) -> None:
     with System(data, "--launcher", "simulate"):
         result = call_virtshape("down", "--guests", "--data-dir", data)
     assert result.returncode == 0, result.stderr

@@ -54,7 +54,7 @@ def ask(guests: Guests, question: str) -> Any:
     return answer
 
 
-def test_instance_status_has_agent_information(guests: Guests, reported: JsonObject) -> None:
+def test_instance_status_has_guest_agent_information(guests: Guests, reported: JsonObject) -> None:
     assert guests.wait_for_condition(NAME, "AgentConnected")["status"] == "True"
     found = reported["status"]["guestOSInfo"]
     kernel = guests.read_shape(NAME)["kernel"]
@@ -73,7 +73,7 @@ def test_instance_status_has_agent_information(guests: Guests, reported: JsonObj
     assert "10.0.2.15" in card["ipAddresses"]
 
 
-def test_agent_is_queried_through_the_api(guests: Guests, reported: JsonObject) -> None:
+def test_guest_agent_information_is_served_by_the_api(guests: Guests, reported: JsonObject) -> None:
     assert reported["metadata"]["name"] == NAME
     assert ask(guests, "guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask(guests, "userlist")["items"] == []
@@ -81,7 +81,7 @@ def test_agent_is_queried_through_the_api(guests: Guests, reported: JsonObject) 
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_kubevirts_virtctl_prints_the_agents_answers(guests: Guests, reported: JsonObject) -> None:
+def test_kubevirts_virtctl_prints_guest_agent_information(guests: Guests, reported: JsonObject) -> None:
     assert reported["metadata"]["name"] == NAME
     virtctl = open_virtctl(guests.system.kubeconfig)
     assert virtctl("guestosinfo", NAME).tree["os"]["prettyName"] == "The demo guest 1"

@@ -25,7 +25,7 @@ def add_network(tree: JsonObject) -> JsonObject:
     return tree
 
 
-def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
+def test_running_guest_gets_more_vcpus_and_memory_with_its_vm(guests: Guests) -> None:
     domain: JsonObject = {
         "cpu": {"sockets": 1, "maxSockets": 4},
         "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
@@ -57,7 +57,7 @@ def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
 
 
 def test_larger_instance_type_is_applied_to_the_running_guest(guests: Guests) -> None:
-    """No VM and no instance type sets maxSockets or maxGuest."""
+    """Neither the VM nor its instance types set maxSockets or maxGuest."""
     for name, vcpus, memory in (("s", 1, "1Gi"), ("m", 3, "1536Mi"), ("l", 8, "8Gi")):
         spec = {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
         guests.create(build_instancetype_or_preference("Instancetype", name, **spec))

@@ -61,7 +61,7 @@ def build_claim(name: str) -> JsonObject:
     return build_core("PersistentVolumeClaim", name, spec=spec)
 
 
-def test_every_volume_type_is_visible_inside_the_guest(guests: Guests, settings: Path, tmp_path: Path) -> None:
+def test_guest_sees_a_disk_for_every_volume_type(guests: Guests, settings: Path, tmp_path: Path) -> None:
     settings.write_text(json.dumps({"hostDisks": {"roots": [str(tmp_path)]}}))
     guests.create(
         build_core("ConfigMap", "settings", data={"colour": "green"}),

@@ -81,7 +81,7 @@ def vm(guests: Guests) -> str:
 
 
 @pytest.mark.parametrize("bus", ["scsi", "virtio"])
-def test_guest_sees_a_disk_come_and_go(guests: Guests, vm: str, bus: str) -> None:
+def test_guest_sees_an_added_volume_until_it_is_removed(guests: Guests, vm: str, bus: str) -> None:
     claim = f"data-{bus}"
     guests.create(build_claim(claim))
     uid = guests.wait_for_phase(vm, "Running")["metadata"]["uid"]
@@ -111,7 +111,7 @@ def test_guest_sees_a_disk_come_and_go(guests: Guests, vm: str, bus: str) -> Non
     assert "RestartRequired" not in guests.conditions(vm, "virtualmachines")
 
 
-def test_missing_claim_is_reported_and_attached_once_it_exists(guests: Guests, vm: str) -> None:
+def test_missing_claim_is_reported_and_its_volume_attached_once_it_exists(guests: Guests, vm: str) -> None:
     call(guests, "virtualmachines", vm, "addvolume", build_options("late"))
     status = wait_for_phase(guests, vm, "late", "Pending")
     assert status["message"] == "PersistentVolumeClaim late not found or not populated"
@@ -142,7 +142,7 @@ def test_claim_of_another_running_guest_is_not_attached(guests: Guests, vm: str)
     remove(guests, vm, "taken")
 
 
-def test_volumes_are_changed_by_the_launcher_process_that_takes_over(guests: Guests, vm: str) -> None:
+def test_volumes_can_be_changed_after_the_launcher_process_is_replaced(guests: Guests, vm: str) -> None:
     for name in ("early", "later"):
         guests.create(build_claim(name))
     call(guests, "virtualmachines", vm, "addvolume", build_options("early"))
@@ -194,7 +194,7 @@ def test_attached_disk_survives_restarts_of_the_server_and_of_the_guest(guests: 
     assert not any((other / "guests").iterdir())
 
 
-def test_instance_without_a_vm_is_changed_itself(guests: Guests) -> None:
+def test_volume_is_added_to_an_instance_without_a_vm(guests: Guests) -> None:
     guests.create(build_claim("own"))
     tree = build_guest("alone")
     spec = tree["spec"]["template"]["spec"]

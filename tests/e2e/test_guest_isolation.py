@@ -72,7 +72,7 @@ def isolated(demo: DemoGuest, tmp_path: Path) -> Iterator[Guests]:
 
 
 def attack(guests: Guests) -> str:
-    """Let one guest try to reach every address, and return its output."""
+    """Run a guest that tries to reach every address, and return its output."""
     guests.create(build_victim())
     neighbour = guests.wait_for_ports("victim")[80].rpartition(":")[2]
     guests.read_now("victim")

@@ -1,4 +1,4 @@
-"""VMs that cannot start report the reason in a condition and an event, and start once it is resolved."""
+"""VMs that cannot start: the reason is in a condition and an event, and they start once the problem is resolved."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Reason(NamedTuple):
     status: str
     """The printable status of the VM."""
     condition: str
-    """The condition with the reason, of the instance or, before it exists, of the VM."""
+    """The type of the condition with the reason, on the instance or, before it exists, on the VM."""
     reason: str
     message: str
     domain: JsonObject | None = None
@@ -178,7 +178,7 @@ def permitted(guests: Guests) -> Iterator[None]:
 
 @pytest.mark.usefixtures("failed", "permitted")
 @pytest.mark.parametrize(("name", "why"), REASONS.items(), ids=REASONS.keys())
-def test_reason_for_a_failed_start_is_reported(guests: Guests, name: str, why: Reason) -> None:
+def test_reason_for_a_failed_start_is_in_a_condition_and_an_event(guests: Guests, name: str, why: Reason) -> None:
     name = f"not-{name}"
     domain = {"memory": {"guest": "192Mi"}, "devices": {}, **(why.domain or {})}
     volumes = [{"name": "data", **why.volume}] if why.volume else []
@@ -212,8 +212,8 @@ def test_guest_starts_once_the_missing_requirement_exists(guests: Guests) -> Non
     guests.delete("patient")
 
 
-def test_substitutions_are_reported(guests: Guests) -> None:
-    """With or without KVM, one of the two guests uses a substitute."""
+def test_substituted_cpu_model_is_reported_in_a_condition(guests: Guests) -> None:
+    """Without KVM, the guest gets a substitute for the CPU model host-passthrough."""
     domain = {"cpu": {"model": "host-passthrough"}, "memory": {"guest": "192Mi"}}
     guests.create(build_guest("standing-in", grace=0, domain=domain))
     guests.wait_for_phase("standing-in", "Running")
@@ -226,7 +226,7 @@ def test_substitutions_are_reported(guests: Guests) -> None:
     guests.delete("standing-in")
 
 
-def test_server_without_qemu_says_so_and_instances_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_without_qemu_reports_it_and_instances_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     sudo = "" if os.geteuid() == 0 else "sudo "
     missing = "the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils)"

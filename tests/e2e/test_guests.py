@@ -35,7 +35,7 @@ TOPOLOGIES: dict[str, tuple[JsonObject, JsonObject | None, tuple[int, int, int]]
 
 
 @pytest.mark.parametrize(("cpu", "preferred", "shape"), TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
-def test_guest_has_the_designed_topology(
+def test_guest_has_the_topology_of_its_instance_type_and_preference(
     guests: Guests, cpu: JsonObject, preferred: JsonObject | None, shape: tuple[int, int, int]
 ) -> None:
     name = f"topology-{'-'.join(map(str, shape))}"
@@ -58,7 +58,9 @@ def test_guest_has_the_designed_topology(
 
 
 @pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("threads", (1, 1, 3)), ("sockets", (3, 1, 1))])
-def test_guest_has_the_vcpus_of_its_own_template(guests: Guests, preferred: str, shape: tuple[int, int, int]) -> None:
+def test_guest_has_cpu_guest_vcpus_in_the_preferred_topology(
+    guests: Guests, preferred: str, shape: tuple[int, int, int]
+) -> None:
     name = f"own-{preferred}"
     guests.create(build_instancetype_or_preference("Preference", name, cpu={"preferredCPUTopology": preferred}))
     domain = {"cpu": {"guest": 3}, "memory": {"guest": "192Mi"}}
@@ -68,7 +70,7 @@ def test_guest_has_the_vcpus_of_its_own_template(guests: Guests, preferred: str,
     guests.delete(name)
 
 
-def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> None:
+def test_disk_bus_comes_from_the_vm_or_else_from_the_preference(guests: Guests) -> None:
     guests.create(build_instancetype_or_preference("Preference", "sata", devices={"preferredDiskBus": "sata"}))
     disks: list[JsonObject] = [
         {"name": "root", "disk": {}, "bootOrder": 1},
@@ -139,7 +141,7 @@ echo "all is seen"
 """
 
 
-def test_windows_preference_reaches_the_guest(guests: Guests) -> None:
+def test_guest_has_the_firmware_and_devices_of_a_windows_preference(guests: Guests) -> None:
     guests.create(build_instancetype_or_preference("Preference", "windows-like", **WINDOWS_LIKE))
     guests.create(
         build_instancetype_or_preference("Instancetype", "windows-like", cpu={"guest": 2}, memory={"guest": "512Mi"})
@@ -203,7 +205,7 @@ def test_guest_is_paused_unpaused_and_shut_down(guests: Guests) -> None:
     guests.delete("quiet")
 
 
-def test_guest_with_killed_qemu_is_rerun_only_on_failure(guests: Guests) -> None:
+def test_guest_with_killed_qemu_is_restarted_with_rerun_on_failure(guests: Guests) -> None:
     guests.create(build_guest("fragile", runStrategy="RerunOnFailure"))
     vmi = guests.wait_for_phase("fragile", "Running")
     uid = vmi["metadata"]["uid"]
@@ -214,7 +216,7 @@ def test_guest_with_killed_qemu_is_rerun_only_on_failure(guests: Guests) -> None
     guests.delete("fragile")
 
 
-def test_run_strategy_decides_after_a_panic_and_a_shutdown(guests: Guests) -> None:
+def test_run_strategy_decides_if_a_guest_restarts_after_panic_or_shutdown(guests: Guests) -> None:
     domain: JsonObject = {"memory": {"guest": "256Mi"}, "devices": {"panicDevices": [{"model": "isa"}]}}
     guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
     first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")

@@ -40,8 +40,8 @@ def test_informer_neither_misses_nor_repeats_events_under_load(data: Path) -> No
         assert len(load.stories) > 200
 
 
-def test_bookmarks_keep_an_idle_informer_current(data: Path) -> None:
-    """Without bookmarks the informer would have to list again after compaction."""
+def test_bookmarks_advance_an_idle_informer(data: Path) -> None:
+    """Without bookmarks, the informer would have to list again after a compaction."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         informer = Informer(system, seconds=3)
         _wait_until_watching(informer)
@@ -55,8 +55,8 @@ def test_bookmarks_keep_an_idle_informer_current(data: Path) -> None:
         assert informer.bookmarks > 0
 
 
-def test_list_under_load_continues_as_a_watch(data: Path) -> None:
-    """A late informer gets earlier changes from its list and later ones from its watch, without duplicates."""
+def test_watch_after_a_list_under_load_has_no_gaps_or_duplicates(data: Path) -> None:
+    """An informer started under load gets earlier changes from its list and later ones from its watch."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         load = Load(system)
         informers = []

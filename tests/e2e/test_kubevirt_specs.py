@@ -40,7 +40,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     assert "Traceback" not in log, log
 
 
-def test_specs_pass_except_for_the_known_ones(system: System, tmp_path: Path) -> None:
+def test_kubevirt_specs_pass_except_known_failures(system: System, tmp_path: Path) -> None:
     results = run_specs(system.kubeconfig, tmp_path)
     assert len(results.names) > 50, results.output
     assert results.failed - KNOWN_FAILURES.keys() == set(), results.output

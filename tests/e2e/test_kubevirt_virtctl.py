@@ -80,26 +80,28 @@ UNAVAILABLE = {
 
 @pytest.mark.parametrize("arguments", UNAVAILABLE.values(), ids=UNAVAILABLE)
 @pytest.mark.usefixtures("guest_name")
-def test_commands_without_support_report_that_the_resource_is_missing(virtctl: Virtctl, arguments: list[str]) -> None:
+def test_unsupported_command_reports_a_missing_resource(virtctl: Virtctl, arguments: list[str]) -> None:
     result = virtctl(*arguments)
     assert (result.status, NOT_FOUND in result.err) == (1, True), result.err
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSALS.values(), ids=REFUSALS)
 @pytest.mark.usefixtures("guest_name")
-def test_error_messages_reach_the_user(virtctl: Virtctl, arguments: list[str], message: str) -> None:
+def test_kubevirts_virtctl_prints_error_messages_of_the_server(
+    virtctl: Virtctl, arguments: list[str], message: str
+) -> None:
     result = virtctl(*arguments)
     assert (result.status, message in result.err) == (1, True), result.err
 
 
-def test_long_stream_error_fits_the_clients_read_limit(virtctl: Virtctl) -> None:
+def test_stream_error_is_short_enough_for_the_websocket_client(virtctl: Virtctl) -> None:
     name = ".".join(["n" * 60] * 4)
     refused = virtctl("console", name, "-n", "n" * 63)
     assert f'virtualmachineinstance.kubevirt.io "{name}" not found' in refused.err
     assert len(refused.err) < MAX_ERROR_BODY_BYTES
 
 
-def test_console_is_usable(virtctl: Virtctl, guest_name: str) -> None:
+def test_console_sends_input_and_shows_output(virtctl: Virtctl, guest_name: str) -> None:
     with virtctl.open("console", guest_name) as terminal:
         terminal.wait_for(rb"Successfully connected to asked-in-go console")
         terminal.type(b"\r")
@@ -146,7 +148,7 @@ def test_port_is_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, gues
     assert fetch_shape(virtctl, f"{kind}/{guest_name}") == guests.read_shape(guest_name)
 
 
-def test_stream_requires_permission(guests: Guests, guest_name: str, tmp_path: Path) -> None:
+def test_port_forward_requires_permission(guests: Guests, guest_name: str, tmp_path: Path) -> None:
     def add(name: str, role: str) -> Virtctl:
         arguments = ("user", "add", name, "--namespace", "default", "--role", role)
         result = call_virtshape(*arguments, "--data-dir", guests.system.directory)

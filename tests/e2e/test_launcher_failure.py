@@ -1,4 +1,4 @@
-"""A launcher that cannot start affects nothing else: VMs report the reason and start after the repair."""
+"""A launcher that cannot start: VMs report the reason and start after the repair; other parts keep working."""
 
 from pathlib import Path
 from typing import Any

@@ -15,7 +15,7 @@ from tests.support.upprocess import TIMEOUT, System, call_virtshape
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 
 
-def test_status_shows_the_state_of_the_server(data: Path) -> None:
+def test_virtshape_status_shows_the_state_of_the_server(data: Path) -> None:
     assert call_virtshape("status", "--data-dir", data).returncode == 1
     with System(data) as system:
         system.request("POST", SETTINGS, build_config_map())
@@ -35,7 +35,7 @@ def test_status_shows_the_state_of_the_server(data: Path) -> None:
     assert "not running" in stopped.stdout
 
 
-def test_hanging_server_is_not_reported_healthy(data: Path) -> None:
+def test_status_and_down_report_a_server_that_does_not_respond(data: Path) -> None:
     with System(data) as system:
         system.process.send_signal(signal.SIGSTOP)
         try:
@@ -49,7 +49,7 @@ def test_hanging_server_is_not_reported_healthy(data: Path) -> None:
     assert f"process {system.process.pid} is still running after 0.3 seconds" in down.stderr
 
 
-def test_server_is_stopped_from_another_terminal(data: Path) -> None:
+def test_down_stops_a_server_started_in_another_terminal(data: Path) -> None:
     with System(data) as system:
         result = call_virtshape("down", "--data-dir", data)
         assert result.returncode == 0, result.stderr
@@ -59,7 +59,7 @@ def test_server_is_stopped_from_another_terminal(data: Path) -> None:
     assert (again.returncode, again.stdout) == (0, f"no server is running in {data}\n")
 
 
-def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None:
+def test_server_runs_from_a_consistent_backup(data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     with System(data) as system:
         load = Load(system, only_creates=True)
@@ -83,7 +83,7 @@ def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None
     assert f"{copy} already exists" in again.stderr
 
 
-def test_damaged_database_is_detected(data: Path) -> None:
+def test_check_detects_a_damaged_database(data: Path) -> None:
     with System(data) as system:
         system.request("POST", SETTINGS, build_config_map())
     with contextlib.closing(sqlite3.connect(data / "virtshape.db")) as connection, connection:

@@ -111,7 +111,7 @@ def test_unread_watches_of_history_use_little_memory(loaded: System) -> None:
             connection.socket.sendall(connection.format(b"GET", path))
     for connection in connections:
         connection.close()
-    assert growth.mib < 8 * 16  # of 40 for each
+    assert growth.mib < 8 * 16  # each watch could use 40
 
 
 def test_unread_watches_of_existing_objects_use_little_memory(loaded: System) -> None:
@@ -121,7 +121,7 @@ def test_unread_watches_of_existing_objects_use_little_memory(loaded: System) ->
             connection.socket.sendall(connection.format(b"GET", f"{CONFIGS}?watch=true".encode()))
     for connection in connections:
         connection.close()
-    assert growth.mib < 20 * 8  # of 16 to 48 for each
+    assert growth.mib < 20 * 8  # each watch could use 16 to 48
 
 
 def test_small_yaml_body_cannot_use_much_memory(loaded: System) -> None:

@@ -18,13 +18,13 @@ APPLY = "application/apply-patch+yaml"
 @pytest.fixture
 def api(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The client with admin credentials."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))  # it caches discovery in a file there
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # the client caches discovery in a file there
     connected = config.new_client_from_config(str(system.kubeconfig))  # type: ignore[no-untyped-call]  # it has no types
     yield connected
     connected.close()
 
 
-def test_typed_objects_are_created_changed_listed_and_deleted(api: Any, namespace: str) -> None:
+def test_python_client_manages_typed_objects(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     made = core.create_namespaced_config_map(namespace, {"metadata": {"name": "c"}, "data": {"a": "1"}})
     assert made.metadata.uid
@@ -43,7 +43,7 @@ def test_typed_objects_are_created_changed_listed_and_deleted(api: Any, namespac
     assert gone.value.reason == "Not Found"
 
 
-def test_lists_are_paged(api: Any, namespace: str) -> None:
+def test_python_client_lists_in_pages(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     for number in range(5):
         core.create_namespaced_config_map(namespace, build_config_map(f"c{number}"))
@@ -56,7 +56,7 @@ def test_lists_are_paged(api: Any, namespace: str) -> None:
     assert names == [f"c{number}" for number in range(5)]
 
 
-def test_vms_are_custom_objects(api: Any, namespace: str) -> None:
+def test_python_client_manages_vms_as_custom_objects(api: Any, namespace: str) -> None:
     custom: Any = client.CustomObjectsApi(api)
     where = (*VIRTUAL_MACHINES, namespace, "virtualmachines")
     made = custom.create_namespaced_custom_object(*where, build_vm())
@@ -74,7 +74,7 @@ def test_vms_are_custom_objects(api: Any, namespace: str) -> None:
     custom.delete_namespaced_custom_object(*where, "web")
 
 
-def test_watch_is_resumed(api: Any, namespace: str) -> None:
+def test_python_client_resumes_a_watch(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     version = core.list_namespaced_config_map(namespace).metadata.resource_version
 
@@ -121,7 +121,7 @@ def test_dynamic_client_discovers_kinds_and_applies(api: Any, namespace: str) ->
         machines.get(name="web", namespace=namespace)
 
 
-def test_versions_and_permissions_are_queried(api: Any, namespace: str) -> None:
+def test_python_client_reads_versions_and_permissions(api: Any, namespace: str) -> None:
     assert client.VersionApi(api).get_code().major == "1"
     attributes = {"verb": "create", "group": "kubevirt.io", "resource": "virtualmachines", "namespace": namespace}
     authorization: Any = client.AuthorizationV1Api(api)

@@ -27,7 +27,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 
 
 def limit(system: System, namespace: str, **hard: str) -> Tenant:
-    """Make a tenant with a quota; `__` in a resource's name stands for a dot."""
+    """Return a tenant whose namespace has a quota; `__` in a resource's name means a dot."""
     tenant = Tenant(system, namespace)
     spec = {"hard": {name.replace("__", "."): value for name, value in hard.items()}}
     tree = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}

@@ -77,14 +77,14 @@ def test_instancetype_columns_are_printed(kubectl: Kubectl) -> None:
     assert row[:3] == ["small", "2", "2Gi"]
 
 
-def test_every_name_of_a_kind_is_accepted(kubectl: Kubectl) -> None:
+def test_kubectl_accepts_plural_singular_and_short_names(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     kinds = ["vm", "virtualmachine", "virtualmachines", "virtualmachines.kubevirt.io", "virtualmachines.v1.kubevirt.io"]
     assert kubectl("get", *(f"{kind}/web" for kind in kinds), "-o", "name") == "virtualmachine.kubevirt.io/web\n" * 5
     kubectl("get", "vmf,vmfs,vmcf,vmcfs,vmp,vmpref,vmcp,vmclusterinstancetypes,vmi,vmis,kv,dv,pvc,ns,sa,cm,svc")
 
 
-def test_selectors_filter(kubectl: Kubectl) -> None:
+def test_get_filters_by_label_and_field_selectors(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm("a", {"tier": "front"}), build_vm("b", {"tier": "back"}), build_vm("c"))
     named = "virtualmachine.kubevirt.io/"
     assert kubectl("get", "vm", "-l", "tier=front", "-o", "name") == f"{named}a\n"
@@ -108,7 +108,7 @@ def test_lists_across_namespaces_are_sorted(kubectl: Kubectl) -> None:
     assert kubectl.namespace in everywhere
 
 
-def test_get_all_shows_vms(kubectl: Kubectl) -> None:
+def test_kubectl_get_all_includes_vms(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     kubectl("create", "service", "clusterip", "front", "--tcp=80:80")
     shown = kubectl("get", "all", "-o", "name").splitlines()
@@ -116,7 +116,7 @@ def test_get_all_shows_vms(kubectl: Kubectl) -> None:
     assert "service/front" in shown
 
 
-def test_empty_result_is_reported(kubectl: Kubectl) -> None:
+def test_empty_list_and_missing_object_are_reported(kubectl: Kubectl) -> None:
     result = kubectl.run("get", "vm")
     assert (result.status, result.out) == (0, "")
     assert f"No resources found in {kubectl.namespace} namespace." in result.err
@@ -138,7 +138,7 @@ def test_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
     assert [line[0] for line in arguments] == ["MODIFIED", "ADDED", "DELETED"]
 
 
-def test_watch_shows_tables(kubectl: Kubectl) -> None:
+def test_watch_prints_a_table_row_for_each_change(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     with _running(kubectl, "get", "vm", "web", "--watch") as watch:
         header, row = watch.read_lines(2)
@@ -148,7 +148,7 @@ def test_watch_shows_tables(kubectl: Kubectl) -> None:
         assert watch.read_lines(1)[0].startswith("web")
 
 
-def test_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
+def test_kubectl_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     if kubectl.version >= (1, 24):
         with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", f"--timeout={TIMEOUT:g}s") as waiting:
@@ -161,7 +161,7 @@ def test_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
     assert "timed out waiting for the condition" in refusal
 
 
-def test_wait_ends_when_the_object_is_deleted(kubectl: Kubectl) -> None:
+def test_kubectl_wait_ends_when_the_object_is_deleted(kubectl: Kubectl) -> None:
     machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
@@ -174,7 +174,7 @@ def test_wait_ends_when_the_object_is_deleted(kubectl: Kubectl) -> None:
         kubectl("wait", "vm/web", "--for=delete", f"--timeout={TIMEOUT:g}s")
 
 
-def test_vm_is_described_with_its_events(kubectl: Kubectl) -> None:
+def test_kubectl_describe_shows_the_events_of_a_vm(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     uid = kubectl.get("vm", "web")["metadata"]["uid"]
     event = {
@@ -213,7 +213,7 @@ def test_vm_is_described_with_its_events(kubectl: Kubectl) -> None:
         ("vmcf", "u1.medium"),
     ],
 )
-def test_other_kinds_are_described(kubectl: Kubectl, kind: str, expected: str) -> None:
+def test_kubectl_describe_supports_other_kinds(kubectl: Kubectl, kind: str, expected: str) -> None:
     kubectl.apply(build_config_map())
     assert expected in kubectl("describe", kind, *([kubectl.namespace] if kind == "namespace" else []))
 
@@ -230,19 +230,19 @@ def test_other_kinds_are_described(kubectl: Kubectl, kind: str, expected: str) -
         ("pod.spec.containers", "image"),
     ],
 )
-def test_fields_are_explained(kubectl: Kubectl, field: str, expected: str) -> None:
+def test_kubectl_explain_describes_fields(kubectl: Kubectl, field: str, expected: str) -> None:
     explained = kubectl("explain", field)
     assert "DESCRIPTION:" in explained
     assert "<empty>" not in explained
     assert expected in explained
 
 
-def test_fields_are_explained_as_a_tree(kubectl: Kubectl) -> None:
+def test_kubectl_explain_recursive_shows_a_tree(kubectl: Kubectl) -> None:
     assert "preferredCPUTopology" in kubectl("explain", "vmcp", "--recursive")
     assert "doesn't have a resource type" in kubectl.run_rejected("explain", "nonsense")
 
 
-def test_resources_and_versions_are_listed(kubectl: Kubectl) -> None:
+def test_kubectl_lists_api_resources_and_versions(kubectl: Kubectl) -> None:
     names = set(kubectl("api-resources", "-o", "name").split())
     assert {
         "virtualmachines.kubevirt.io",
@@ -263,7 +263,7 @@ def test_resources_and_versions_are_listed(kubectl: Kubectl) -> None:
     assert "is running at" in kubectl("cluster-info")
 
 
-def test_raw_documents_are_served(kubectl: Kubectl) -> None:
+def test_kubectl_get_raw_reads_health_and_version(kubectl: Kubectl) -> None:
     assert kubectl("get", "--raw", "/readyz") == "ok"
     assert "[+]store ok" in kubectl("get", "--raw", "/readyz?verbose")
     assert json.loads(kubectl("get", "--raw", "/version"))["major"] == "1"

@@ -45,7 +45,7 @@ def test_kubeconfig_has_the_listening_address(data: Path) -> None:
     ],
     ids=["no controllers", "no launcher", "simulated"],
 )
-def test_launcher_is_selected_by_a_flag(data: Path, arguments: list[str], expected: list[str]) -> None:
+def test_launcher_flag_selects_the_launcher(data: Path, arguments: list[str], expected: list[str]) -> None:
     machines, instances = (f"/apis/kubevirt.io/v1/namespaces/default/{kind}" for kind in MACHINE_KINDS)
     with System(data, *arguments) as system:
         code, answer = system.request("POST", machines, build_vm(runStrategy="Always"))
@@ -58,7 +58,7 @@ def test_launcher_is_selected_by_a_flag(data: Path, arguments: list[str], expect
         wait_until(lambda: list_phases() == expected, lambda: str(list_phases()))
 
 
-def test_catalog_can_be_omitted(data: Path) -> None:
+def test_no_catalog_flag_omits_the_catalog(data: Path) -> None:
     path = "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes"
     with System(data, "--no-catalog") as system:
         assert system.request("GET", path)[1]["items"] == []
@@ -154,7 +154,7 @@ def _write_until(system: System, end: Callable[[], object]) -> set[str]:
     return set(load.stories)
 
 
-def test_second_server_in_the_same_directory_is_refused(data: Path) -> None:
+def test_second_server_in_the_same_data_directory_is_refused(data: Path) -> None:
     with System(data) as system:
         result = call_virtshape("up", "--data-dir", data, "--listen", "127.0.0.1:0")
         assert result.returncode == 1
@@ -163,14 +163,14 @@ def test_second_server_in_the_same_directory_is_refused(data: Path) -> None:
         assert system.request("GET", "/api")[0] == 200
 
 
-def test_directory_can_be_used_again_after_a_crash(data: Path) -> None:
+def test_server_starts_again_after_it_was_killed(data: Path) -> None:
     with System(data) as system:
         system.stop(signal.SIGKILL)
     with System(data) as system:
         assert system.stop() == 0
 
 
-def test_address_in_use_is_reported(data: Path, tmp_path: Path) -> None:
+def test_listen_address_in_use_is_reported(data: Path, tmp_path: Path) -> None:
     with System(data) as system:
         address = system.url.removeprefix("https://")
         result = call_virtshape("up", "--data-dir", tmp_path / "other", "--listen", address)
@@ -200,7 +200,7 @@ def test_invalid_database_file_is_refused_with_a_message(data: Path) -> None:
         assert "Traceback" not in result.stderr
 
 
-def test_requests_are_logged_on_request(data: Path) -> None:
+def test_requests_are_logged_at_debug_level_without_tokens(data: Path) -> None:
     with System(data, "--log-level", "debug", "--log-format", "json") as system:
         system.request("GET", SETTINGS)
         system.stop()
@@ -210,7 +210,7 @@ def test_requests_are_logged_on_request(data: Path) -> None:
     assert system.config["token"] not in system.log.read_text()
 
 
-def test_default_directory_is_in_the_users_state_directory(tmp_path: Path) -> None:
+def test_default_data_directory_is_in_the_users_state_directory(tmp_path: Path) -> None:
     result = call_virtshape("status", XDG_STATE_HOME=str(tmp_path), HOME="/nonexistent")
     assert f"DATA        {tmp_path}/virtshape\n" in result.stdout
     result = call_virtshape("status", XDG_STATE_HOME="", HOME=str(tmp_path))

@@ -65,7 +65,7 @@ def list_leftovers(system: System) -> list[str]:
     return [str(path) for path in found]
 
 
-def test_archive_is_unpacked(dev: Tenant, system: System) -> None:
+def test_uploaded_archive_is_unpacked(dev: Tenant, system: System) -> None:
     dev.create(archive_claim("good"))
     dev.wait_until_ready("good")
     assert dev.upload("good", build_archive(etc__motd=b"hello", compression="gz")).code == 200

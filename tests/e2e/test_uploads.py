@@ -1,4 +1,4 @@
-"""Uploads to a server process with the requests of KubeVirt's clients."""
+"""Uploads to a server process with the same requests as KubeVirt's clients."""
 
 import gzip
 import io
@@ -90,7 +90,7 @@ WAYS: dict[str, tuple[str, bytes | list[bytes], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("path", "body", "headers"), WAYS.values(), ids=WAYS)
-def test_every_upload_path_works(
+def test_every_upload_endpoint_accepts_a_disk(
     uploader: Uploader, path: str, body: bytes | list[bytes], headers: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     name = f"way-{request.node.callspec.id.replace(' ', '-')}"
@@ -174,7 +174,7 @@ def test_upload_requires_permission(uploader: Uploader) -> None:
     assert uploader.annotation("guarded", "pod.phase") == "Running"
 
 
-def test_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) -> None:
+def test_upload_token_is_valid_for_one_claim_but_not_for_its_successor(uploader: Uploader) -> None:
     uploader.create(build_claim("first"))
     uploader.wait_until_ready("first")
     token = uploader.get_token("first")
@@ -202,7 +202,7 @@ def test_claim_is_uploaded_once_and_by_one_client_at_a_time(uploader: Uploader) 
     assert uploader.send(token, DISK) == (409, "PVC once already finished uploading\n")
 
 
-def test_interrupted_upload_leaves_nothing_and_can_be_repeated(uploader: Uploader) -> None:
+def test_interrupted_upload_leaves_no_files_and_can_be_repeated(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("broken"))
     uploader.wait_until_ready("broken")
@@ -217,7 +217,7 @@ def test_interrupted_upload_leaves_nothing_and_can_be_repeated(uploader: Uploade
     assert [line["code"] for line in uploader.audit("broken")] == [499, 200]
 
 
-def test_claim_deleted_during_the_upload_gets_nothing(uploader: Uploader) -> None:
+def test_upload_to_a_deleted_claim_is_discarded(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("deleted"))
     uploader.wait_until_ready("deleted")
@@ -240,7 +240,7 @@ def test_claim_waiting_for_its_first_consumer_is_not_ready_for_upload(uploader: 
     assert response == (503, "PVC waiting is not ready for an upload\n")
 
 
-def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader) -> None:
+def test_large_upload_uses_little_memory_and_does_not_block_other_clients(uploader: Uploader) -> None:
     uploader.create(build_claim("large", "600Mi"))
     uploader.wait_until_ready("large")
     token = uploader.get_token("large")
@@ -255,7 +255,7 @@ def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader)
     uploader.wait_until_filled("large")
 
 
-def test_server_shutdown_ends_uploads_and_finishes_completed_ones(tmp_path: Path) -> None:
+def test_server_shutdown_discards_partial_uploads_and_keeps_complete_ones(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with System(data, "--launcher", "none") as system:
         uploader = Uploader(system)

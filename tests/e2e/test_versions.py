@@ -9,7 +9,7 @@ OLDER = f"virtualmachineinstancetypes.v1beta1.{SIZES}"
 NEWER = f"virtualmachineinstancetypes.v1beta2.{SIZES}"
 
 
-def test_two_clients_see_each_others_changes_at_their_own_version(kubectl: Kubectl) -> None:
+def test_instancetype_is_read_and_changed_at_two_versions(kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype(version="v1beta1"))
     older = kubectl.get(OLDER, "small")
     newer = kubectl.get(NEWER, "small")
@@ -46,7 +46,7 @@ def test_omitted_size_is_accepted_only_at_the_newest_version(kubectl: Kubectl) -
     assert "spec.cpu" in refusal
 
 
-def test_deprecated_versions_warn(kubectl: Kubectl) -> None:
+def test_deprecated_api_versions_give_a_warning(kubectl: Kubectl) -> None:
     tree = build_instancetype(version="v1alpha2")
     result = kubectl.run("apply", "-f", "-", stdin=json.dumps(tree))
     assert result.status == 0, result.err

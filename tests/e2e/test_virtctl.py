@@ -84,7 +84,7 @@ def test_vm_is_started_restarted_and_stopped(acting: System, virtctl: Virtctl) -
     ],
     ids=["create", "customize"],
 )
-def test_vm_gives_the_size_that_its_instancetype_leaves_open(
+def test_vm_sets_the_size_that_its_instancetype_leaves_open(
     acting: System, virtctl: Virtctl, command: list[str]
 ) -> None:
     name = f"open-{command[0]}"
@@ -142,7 +142,7 @@ def test_user_is_identified_by_the_kubeconfig(acting: System, virtctl: Virtctl, 
     assert virtctl("--kubeconfig", str(config), "-n", "default", "start", "web", "--dry-run").status == 0
 
 
-def test_flags_replace_the_kubeconfig(acting: System, virtctl: Virtctl) -> None:
+def test_server_and_token_flags_replace_the_kubeconfig(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     there = ["--server", acting.url, "--token", acting.config["token"]]
     assert "certificate" in virtctl("start", "web", "--dry-run", *there).err
@@ -188,7 +188,7 @@ def test_client_and_server_versions_are_shown(virtctl: Virtctl) -> None:
     assert tree["clientVersion"]["gitVersion"] == tree["serverVersion"]["gitVersion"]
 
 
-def test_names_are_completed(virtctl: Virtctl) -> None:
+def test_vm_and_instancetype_names_are_completed(virtctl: Virtctl) -> None:
     def complete(line: str) -> list[str]:
         asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {line}", "COMP_CWORD": "2"}
         return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
@@ -278,9 +278,7 @@ def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(
     wait_until(lambda: acting.request("GET", vms_path("left"))[0] == 404, lambda: "the VM still exists")
 
 
-def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(
-    acting: System, virtctl: Virtctl, tmp_path: Path
-) -> None:
+def test_recommend_searches_the_server_or_the_catalog(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     assert acting.request("POST", SIZES, build_instancetype("odd", vcpus=3, memory="5Gi"))[0] == 201
     command = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "-o", "name")
     there = virtctl(*command)

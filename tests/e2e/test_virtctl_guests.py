@@ -80,7 +80,7 @@ def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
 
 
 def forward(virtctl: Virtctl, *arguments: str) -> tuple["subprocess.Popen[str]", list[int]]:
-    """Start port forwarding until the process ends."""
+    """Forward ports until the block ends."""
     process = virtctl.start("port-forward", f"vm/{NAME}", *arguments)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in arguments]

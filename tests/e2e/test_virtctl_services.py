@@ -1,4 +1,4 @@
-"""virtctl expose, credentials, permitted-devices and adm, ours and KubeVirt's own: both write the same objects."""
+"""virtctl expose, credentials, permitted-devices and adm: our virtctl and KubeVirt's write the same objects."""
 
 from base64 import b64decode
 from collections.abc import Callable
@@ -97,7 +97,7 @@ SERVICES = {
 
 
 @pytest.mark.parametrize("flags", SERVICES.values(), ids=SERVICES)
-def test_service_is_the_one_that_kubevirt_creates(program: Program, flags: list[str]) -> None:
+def test_expose_creates_the_same_service_as_kubevirt(program: Program, flags: list[str]) -> None:
     ours, theirs = program("virtshape"), program("kubevirt")
     ours.create("virtualmachines", build_listed_ports())
     assert ours("expose", "vm", "web", "--name", "ours", *flags) == (
@@ -117,7 +117,7 @@ def normalize(spec: JsonObject) -> JsonObject:
     return {**spec, "ports": ports}
 
 
-def test_selector_of_a_long_name_is_shortened_as_kubevirt_does(program: Program) -> None:
+def test_service_selector_of_a_long_vm_name_is_shortened_as_in_kubevirt(program: Program) -> None:
     name = f"{'n' * 60}.{'m' * 60}"
     ours, theirs = program("virtshape"), program("kubevirt")
     ours.create("virtualmachines", build_vm(name))
@@ -127,7 +127,7 @@ def test_selector_of_a_long_name_is_shortened_as_kubevirt_does(program: Program)
     assert selectors[0] == selectors[1]
 
 
-def test_service_is_printed_without_being_created(virtctl: NamespacedVirtctl) -> None:
+def test_expose_with_dry_run_prints_the_service(virtctl: NamespacedVirtctl) -> None:
     virtctl.create("virtualmachines", build_vm())
     shown = virtctl("expose", "vm", "web", "--name", "web", "--port", "80", "--dry-run", "-o", "json").tree
     assert shown["spec"]["ports"] == [{"port": 80, "protocol": "TCP"}]
@@ -146,7 +146,7 @@ EXPOSE_ERRORS = {
 
 
 @pytest.mark.parametrize(("arguments", "status", "message"), EXPOSE_ERRORS.values(), ids=EXPOSE_ERRORS)
-def test_service_is_refused_with_the_reason(
+def test_invalid_expose_command_is_rejected_with_the_reason(
     virtctl: NamespacedVirtctl, arguments: list[str], status: int, message: str
 ) -> None:
     virtctl.create("virtualmachines", build_vm())
@@ -239,7 +239,7 @@ CREDENTIAL_ERRORS = {
 
 
 @pytest.mark.parametrize(("arguments", "status", "message"), CREDENTIAL_ERRORS.values(), ids=CREDENTIAL_ERRORS)
-def test_credentials_are_refused_with_the_reason(
+def test_invalid_credentials_command_is_rejected_with_the_reason(
     virtctl: NamespacedVirtctl, arguments: list[str], status: int, message: str
 ) -> None:
     virtctl.create("virtualmachines", build_vm())

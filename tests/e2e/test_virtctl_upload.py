@@ -145,7 +145,7 @@ def test_vm_infers_its_instancetype_from_annotations_added_later(
     assert (made["spec"]["instancetype"]["name"], made["spec"]["preference"]["name"]) == ("u1.nano", "cirros")
 
 
-def test_existing_claim_is_reused_and_replaced_only_on_request(
+def test_existing_claim_is_used_and_its_data_replaced_only_with_force(
     uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path
 ) -> None:
     uploader.create(build_claim("there"))
@@ -161,7 +161,7 @@ def test_existing_claim_is_reused_and_replaced_only_on_request(
     assert uploader.read_disk("there") == b"other".ljust(8 * MIB, b"\0")
 
 
-def test_claim_not_waiting_for_an_upload_is_used_only_with_a_flag(
+def test_claim_that_does_not_wait_for_an_upload_needs_no_create(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     uploader.create({**build_claim("ordinary"), "metadata": {"name": "ordinary"}})
@@ -182,7 +182,7 @@ def test_existing_data_volume_is_uploaded(uploader: Uploader, virtctl: Virtctl, 
     assert uploader.read_disk("prepared") == DISK
 
 
-def test_claim_waiting_for_its_first_consumer_is_bound_with_a_flag(
+def test_claim_waiting_for_its_first_consumer_needs_force_bind(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     arguments = ["--size", "8Mi", "--image-path", image, "--storage-class", "local-wffc"]
@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
 @pytest.mark.parametrize(("arguments", "error"), REFUSED.values(), ids=REFUSED)
-def test_rejected_upload_reports_the_reason_and_leaves_nothing(
+def test_rejected_upload_reports_the_reason_and_leaves_no_objects(
     uploader: Uploader, virtctl: Virtctl, image: str, kind: str, arguments: list[str], error: str
 ) -> None:
     foreign = {
@@ -232,7 +232,7 @@ def test_rejected_upload_reports_the_reason_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_aborted_upload_leaves_nothing(
+def test_aborted_upload_leaves_no_objects(
     uploader: Uploader, environment: dict[str, str], tmp_path: Path, number: int
 ) -> None:
     uploader.wait_until_empty()
@@ -300,7 +300,7 @@ def test_configured_upload_url_is_used(uploader: Uploader, virtctl: Virtctl, ima
         assert uploader.system.request("PATCH", config, spec, **merge)[0] == 200
 
 
-def test_simulated_server_rejects_uploads(tmp_path: Path, image: str, virtctl: Virtctl) -> None:
+def test_server_with_simulated_guests_rejects_uploads(tmp_path: Path, image: str, virtctl: Virtctl) -> None:
     with System(tmp_path / "data", "--launcher", "simulate") as system:
         result = virtctl("pvc", "played", "--size", "8Mi", "--image-path", image, KUBECONFIG=str(system.kubeconfig))
         assert (result.status, "uploads need a launcher" in result.err) == (1, True), result.err

@@ -11,7 +11,7 @@ from tests.support.smallmanifests import build_config_map, build_instancetype, b
 MACHINE = "virtualmachine.kubevirt.io/web"
 
 
-def test_second_apply_changes_nothing_and_a_change_is_configured(kubectl: Kubectl) -> None:
+def test_kubectl_apply_reports_created_unchanged_or_configured(kubectl: Kubectl) -> None:
     assert kubectl.apply(build_vm()) == f"{MACHINE} created\n"
     before = kubectl.get("vm", "web")["metadata"]
     assert kubectl.apply(build_vm()) == f"{MACHINE} unchanged\n"
@@ -40,13 +40,13 @@ def test_directory_of_manifests_is_applied(kubectl: Kubectl, tmp_path: Path) -> 
     ]
 
 
-def test_second_create_is_rejected(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_create_of_an_existing_object_is_rejected(kubectl: Kubectl, tmp_path: Path) -> None:
     file = write_manifest(str(tmp_path / "vm.yaml"), build_vm())
     assert kubectl("create", "-f", file) == f"{MACHINE} created\n"
     assert 'virtualmachines.kubevirt.io "web" already exists' in kubectl.run_rejected("create", "-f", file)
 
 
-def test_names_are_generated_on_request(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_generate_name_creates_unique_names(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_vm()
     tree["metadata"] = {"generateName": "web-"}
     file = write_manifest(str(tmp_path / "vm.yaml"), tree)
@@ -83,7 +83,7 @@ def test_kubectl_creates_objects_from_flags(kubectl: Kubectl, arguments: tuple[s
         ("json", '[{"op": "replace", "path": "/spec/runStrategy", "value": "Always"}]'),
     ],
 )
-def test_vm_is_patched(kubectl: Kubectl, kind: str, patch: str) -> None:
+def test_vm_can_be_patched(kubectl: Kubectl, kind: str, patch: str) -> None:
     kubectl.apply(build_vm())
     assert kubectl("patch", "vm", "web", "--type", kind, "-p", patch) == f"{MACHINE} patched\n"
     assert kubectl("patch", "vm", "web", "--type", kind, "-p", patch) == f"{MACHINE} patched (no change)\n"
@@ -98,14 +98,14 @@ def test_core_kind_accepts_a_strategic_merge_patch(kubectl: Kubectl) -> None:
     assert {each["name"] for each in containers} == {"nginx", "side"}
 
 
-def test_object_is_edited(kubectl: Kubectl) -> None:
+def test_kubectl_edit_changes_an_object(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     editor = "sed -i s/u1.medium/u1.large/"
     assert kubectl("edit", "vm", "web", KUBE_EDITOR=editor) == f"{MACHINE} edited\n"
     assert kubectl.get("vm", "web")["spec"]["instancetype"]["name"] == "u1.large"
 
 
-def test_rejected_edit_is_explained(kubectl: Kubectl) -> None:
+def test_rejected_kubectl_edit_shows_the_reason(kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype())
     edited = kubectl.run("edit", "vminstancetype", "small", KUBE_EDITOR="sed -i 's/guest: 2$/guest: many/'")
     assert edited.status != 0
@@ -130,7 +130,7 @@ def test_labels_and_annotations_are_added_and_removed(kubectl: Kubectl) -> None:
     assert "note" not in metadata["annotations"]
 
 
-def test_diff_is_shown_without_storing_anything(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_kubectl_diff_shows_changes_without_storing_them(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_vm())
     same = write_manifest(str(tmp_path / "same.yaml"), build_vm())
     other = write_manifest(str(tmp_path / "other.yaml"), build_vm(runStrategy="Always"))
@@ -177,7 +177,7 @@ def test_dry_run_of_a_deletion_deletes_nothing(kubectl: Kubectl) -> None:
     assert kubectl.get("vm", "web")
 
 
-def test_two_managers_share_an_object_and_resolve_a_conflict(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_two_field_managers_share_an_object_and_resolve_a_conflict(kubectl: Kubectl, tmp_path: Path) -> None:
     arguments = ("apply", "--server-side", "--field-manager")
     first = write_manifest(str(tmp_path / "first.yaml"), build_config_map(a="1", b="1"))
     second = write_manifest(str(tmp_path / "second.yaml"), build_config_map(b="2", c="2"))
@@ -190,7 +190,7 @@ def test_two_managers_share_an_object_and_resolve_a_conflict(kubectl: Kubectl, t
     assert kubectl.get("configmap", "settings")["data"] == {"b": "2", "c": "2"}
 
 
-def test_two_managers_share_a_vm(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_two_field_managers_share_a_vm(kubectl: Kubectl, tmp_path: Path) -> None:
     arguments = ("apply", "--server-side", "--field-manager")
     kubectl(*arguments, "alice", "-f", write_manifest(str(tmp_path / "vm.yaml"), build_vm()))
     other = {
@@ -225,7 +225,7 @@ def test_unknown_field_is_rejected_before_anything_is_stored(kubectl: Kubectl, t
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_unknown_field_can_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_unknown_field_gives_a_warning_with_validate_warn(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_vm()
     tree["spec"]["runStrategi"] = "Always"
     result = kubectl.run("apply", "--validate=warn", "-f", write_manifest(str(tmp_path / "vm.yaml"), tree))

@@ -72,7 +72,7 @@ def test_preference_lays_out_the_vcpus_of_the_vm(topology: str, cpu: JsonObject)
 
 
 @pytest.mark.parametrize("member", ["cores", "sockets", "threads"])
-def test_cpu_guest_is_the_only_way_to_set_the_size(member: str) -> None:
+def test_cpu_topology_is_rejected_with_an_instancetype_without_a_size(member: str) -> None:
     vm = build_vm(instancetype="cx1.custom", domain={"cpu": {member: 4}}, memory="4Gi")
     conflicts = check_vm(vm, get_shape(vm, Objects([CUSTOM]).find))
     assert [conflict.fields for conflict in conflicts] == [(f"spec.template.spec.domain.cpu.{member}",)]

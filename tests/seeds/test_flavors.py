@@ -137,7 +137,7 @@ def test_fields_of_a_flavor_cannot_be_overridden() -> None:
     ]
 
 
-def test_disk_keeps_its_bus_and_the_others_get_the_preferred_one() -> None:
+def test_disk_keeps_its_bus_and_other_disks_get_the_preferred_bus() -> None:
     disks = [{"disk": {"bus": "virtio"}, "name": "a"}, {"disk": {}, "name": "b"}]
     vm = build_vm(
         flavor="VirtualMachineFlavor/vmf-clarge",

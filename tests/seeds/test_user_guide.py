@@ -27,7 +27,7 @@ def start(vm: Any, *objects: Any) -> JsonObject:
     return tree
 
 
-def test_bus_of_the_user_is_kept_and_the_other_disk_gets_the_preferred_one() -> None:
+def test_disk_bus_of_the_vm_is_kept_and_the_other_disk_gets_the_preferred_bus() -> None:
     preference = build_preference(
         "example-preference-disk-virtio",
         namespace="default",
@@ -91,7 +91,7 @@ def build_fedora() -> Any:
     )
 
 
-def test_fedora_example_expands() -> None:
+def test_fedora_example_can_be_expanded() -> None:
     vm = build_fedora()
     assert expand_vm(vm, get_shape(vm, Objects([CMEDIUM, FEDORA]).find)) == []
     assert vm.spec.template.spec is not None

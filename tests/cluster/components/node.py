@@ -64,7 +64,7 @@ class RunningCommand:
                 await self._process.stdin.drain()
 
     async def close(self) -> None:
-        """Close the command's input and wait until it exits, as container runtimes do."""
+        """Close the command's input, and kill the command if it does not exit in time, as container runtimes do."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:

@@ -135,7 +135,7 @@ def test_explain_vm_spec_and_check_compatibility_are_served(
     assert (code, status["reason"]) == (404, "NotFound")
 
 
-def test_action_on_a_missing_object_returns_404(installation: Installation, kubectl: Kubectl) -> None:
+def test_start_of_a_missing_vm_reports_that_it_is_not_found(installation: Installation, kubectl: Kubectl) -> None:
     ran = virtctl(installation, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
     assert 'VM "none" not found' in ran.stderr

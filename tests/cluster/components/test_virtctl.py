@@ -123,10 +123,10 @@ def test_ssh_key_is_added_and_removed(each_virtctl: Virtctl, kubectl: Kubectl) -
     assert not kubectl.get("secret", secret).get("data")
 
 
-def test_permitted_devices_and_log_verbosity_are_shown_and_changed(
+def test_log_verbosity_is_changed_and_permitted_devices_are_shown(
     each_virtctl: Virtctl, controllers: ComponentProcess
 ) -> None:
-    """The controllers create the KubeVirt object."""
+    """The controllers create the KubeVirt object that the commands read and change."""
     del controllers
     eventually(lambda: each_virtctl("adm", "log-verbosity", "--virt-api=5").status == 0 or None, lambda: "no KubeVirt")
     assert each_virtctl.print("adm", "log-verbosity", "--virt-api") == "virt-api=5\n"

@@ -62,7 +62,7 @@ async def test_disabled_catalog_is_removed_except_changed_objects(tmp_path: Path
 
 
 @pytest.mark.parametrize("value", [False, None], ids=["disabled", "default"])
-async def test_restart_respects_the_setting(tmp_path: Path, value: bool | None) -> None:
+async def test_restarted_server_keeps_the_common_instancetypes_setting(tmp_path: Path, value: bool | None) -> None:
     async with open_with_catalog(tmp_path) as client:
         await enable(client, False)
         await wait_for_names(client, set())
@@ -72,7 +72,7 @@ async def test_restart_respects_the_setting(tmp_path: Path, value: bool | None) 
         assert await list_names(client) == (set() if value is False else ALL)
 
 
-async def test_installation_on_a_cluster_respects_the_setting(tmp_path: Path) -> None:
+async def test_install_defaults_respects_the_common_instancetypes_setting(tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         await enable(system.client, False)
         missing = list_defaults(with_catalog=True)

@@ -81,7 +81,7 @@ async def test_dependent_with_a_remaining_owner_is_kept(tmp_path: Path) -> None:
         assert [owner.name for owner in metadata_of(child).owner_references or ()] == ["stays"]
 
 
-async def test_dependents_of_owners_deleted_while_stopped_are_collected(tmp_path: Path) -> None:
+async def test_dependents_of_owners_deleted_during_downtime_are_collected(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await create_map(system, "child", await create_map(system, "owner"))
         await system.client.delete(ConfigMap, "owner", "default")
@@ -127,7 +127,7 @@ async def test_instance_with_another_controller_is_kept_and_reported(tmp_path: P
         assert to_tree(metadata_of(await system.vmi()).owner_references) == [owner]
 
 
-async def test_foreground_deletion_removes_the_vm_last(tmp_path: Path) -> None:
+async def test_foreground_deletion_deletes_the_vm_after_its_instance(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         await system.wait_for("Running")
@@ -137,7 +137,7 @@ async def test_foreground_deletion_removes_the_vm_last(tmp_path: Path) -> None:
         assert await system.revisions() == []
 
 
-async def test_namespace_deletion_deletes_its_objects(tmp_path: Path) -> None:
+async def test_deletion_of_a_namespace_deletes_its_objects(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(instancetype_tree(), preference_tree())
         await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})

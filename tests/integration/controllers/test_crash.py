@@ -91,7 +91,7 @@ async def wait_until_all_is_gone(system: ControlledSystem) -> None:
     await system.wait_for_revisions()
 
 
-async def test_start_survives_a_crash(tmp_path: Path) -> None:
+async def test_vm_start_survives_a_controller_crash_at_any_write(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await system.wait_for("Running")
@@ -105,7 +105,7 @@ async def test_start_survives_a_crash(tmp_path: Path) -> None:
     await play_every_death(play, tmp_path)
 
 
-async def test_revisions_named_only_in_the_status_survive_a_crash(tmp_path: Path) -> None:
+async def test_revision_names_in_the_status_survive_a_controller_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await system.wait_for("Running")
@@ -132,7 +132,7 @@ async def test_revisions_named_only_in_the_status_survive_a_crash(tmp_path: Path
     await play_every_death(play, tmp_path)
 
 
-async def test_upgrade_of_a_revision_named_in_the_status_survives_a_crash(tmp_path: Path) -> None:
+async def test_revision_upgrade_in_the_status_survives_a_controller_crash(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async with system.run_controllers() as controllers:
             await start_stopped(system, controllers)
@@ -153,7 +153,7 @@ async def test_upgrade_of_a_revision_named_in_the_status_survives_a_crash(tmp_pa
     await play_every_death(play, tmp_path)
 
 
-async def test_deletion_survives_a_crash(tmp_path: Path) -> None:
+async def test_vm_deletion_survives_a_controller_crash_at_any_write(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         await create_vm(system)
         await check_running(system)
@@ -166,7 +166,7 @@ async def test_deletion_survives_a_crash(tmp_path: Path) -> None:
     await play_every_death(play, tmp_path)
 
 
-async def test_restart_survives_a_crash(tmp_path: Path) -> None:
+async def test_vm_restart_survives_a_controller_crash_at_any_write(tmp_path: Path) -> None:
     async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await eventually(is_another, "no other instance is there")

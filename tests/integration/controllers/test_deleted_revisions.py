@@ -77,7 +77,7 @@ async def upgrade(system: ControlledSystem, role: str = "instancetype") -> None:
 )
 @pytest.mark.parametrize("strategy", ["Halted", "Always"])
 @pytest.mark.parametrize("names", ["Spec", "Status"])
-async def test_condition_and_event_name_the_command(
+async def test_deleted_revision_is_reported_with_the_upgrade_command(
     tmp_path: Path, role: str, reason: str, label: str, strategy: str, names: str
 ) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
@@ -107,7 +107,7 @@ async def test_condition_and_event_name_the_command(
         assert vm.status.printable_status == ("Stopped" if strategy == "Halted" else "Running")
 
 
-async def test_failure_is_still_reported_by_restarted_controllers(tmp_path: Path) -> None:
+async def test_restarted_controllers_report_a_deleted_revision(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         async with system.run_controllers() as controllers:
             await run_vm(system, controllers, "Halted")
@@ -116,7 +116,7 @@ async def test_failure_is_still_reported_by_restarted_controllers(tmp_path: Path
             await wait_for_failure(system)
 
 
-async def test_running_guest_continues_and_can_be_stopped(tmp_path: Path) -> None:
+async def test_guest_with_a_deleted_revision_keeps_running_and_can_be_stopped(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await run_vm(system, controllers)
         uid = (await system.vmi()).metadata.uid
@@ -128,7 +128,7 @@ async def test_running_guest_continues_and_can_be_stopped(tmp_path: Path) -> Non
         await wait_for_failure(system)
 
 
-async def test_restart_waits_for_the_repair(tmp_path: Path) -> None:
+async def test_restart_of_a_vm_with_a_deleted_revision_waits_for_an_upgrade(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await run_vm(system, controllers)
         uid = (await system.vmi()).metadata.uid or ""
@@ -159,7 +159,7 @@ async def test_deleted_vm_does_not_wait_for_its_revision(tmp_path: Path) -> None
         await system.wait_until_gone(VirtualMachineInstance)
 
 
-async def test_repaired_vm_gets_the_current_size(tmp_path: Path) -> None:
+async def test_upgrade_after_a_deleted_revision_uses_the_current_instancetype(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await run_vm(system, controllers, "Halted")
         await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})

@@ -1,4 +1,4 @@
-"""Events: written once, then counted, also by a restarted controller."""
+"""Events: a repeated event is counted instead of written again, even by a restarted controller."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ async def test_events_expire_one_hour_after_their_last_occurrence(tmp_path: Path
         assert not await system.list_events(COMPONENT)
 
 
-async def test_failed_event_write_does_not_block(tmp_path: Path) -> None:
+async def test_failed_event_write_does_not_block_the_controller(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)
         async with recorder.running(Supervisor()):

@@ -29,7 +29,7 @@ NAME = Name("default", "vm1")
 
 
 class FailingLauncher(SimulatedLauncher):
-    """A launcher whose first guests end with the given statuses; repeated calls return the same status."""
+    """A launcher whose first guests end with the given statuses; each guest keeps its status."""
 
     def __init__(self, *ends: GuestStatus) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ async def running(system: ControlledSystem, launcher: FailingLauncher, clock: Fa
         yield controllers
 
 
-async def test_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
+async def test_start_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
     launcher, clock = FailingLauncher(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), FakeClock()
     async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
@@ -136,7 +136,7 @@ async def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
         assert len(launcher.launched) == 1
 
 
-async def test_vm_without_memory_says_why_it_cannot_start_and_starts_once_it_has_memory(tmp_path: Path) -> None:
+async def test_vm_without_memory_reports_it_and_starts_once_memory_is_set(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(vm_tree(instancetype=None, preference=None))
 

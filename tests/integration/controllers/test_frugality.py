@@ -27,7 +27,9 @@ class RecordingClient:
 
 
 @pytest.mark.parametrize(("strategy", "state"), [("Always", "Running"), ("Halted", "Stopped")])
-async def test_objects_just_written_are_not_read_again(strategy: str, state: str, tmp_path: Path) -> None:
+async def test_controllers_do_not_read_objects_that_they_have_just_written(
+    strategy: str, state: str, tmp_path: Path
+) -> None:
     async with open_controlled_system(tmp_path) as system:
         heard: list[RecordingClient] = []
 

@@ -87,7 +87,7 @@ def check_pinned(vm: VirtualMachine) -> None:
     assert status.observed_generation == status.desired_generation == vm.metadata.generation
 
 
-async def test_removed_revision_is_captured_again_and_requires_a_restart(tmp_path: Path) -> None:
+async def test_removed_revision_name_is_set_again_and_requires_a_restart(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         await system.wait_for("Running")
@@ -149,7 +149,7 @@ async def test_manual_vm_starts_and_stops_on_request(tmp_path: Path) -> None:
         await system.wait_for("Stopped")
 
 
-async def test_paused_start_of_a_halted_vm_sets_it_to_run(tmp_path: Path) -> None:
+async def test_paused_start_of_a_halted_vm_sets_run_strategy_always(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
         await system.wait_for("Stopped")
@@ -191,7 +191,7 @@ async def test_instance_without_a_launcher_is_unschedulable(tmp_path: Path) -> N
             assert (node.metadata.labels or {})["virtshape.io/simulated"] == "true"
 
 
-async def test_instance_that_does_not_fit_waits_for_resources(tmp_path: Path) -> None:
+async def test_instance_that_does_not_fit_a_node_waits_for_resources(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(
             preference_tree(),
@@ -210,7 +210,7 @@ async def test_instance_that_does_not_fit_waits_for_resources(tmp_path: Path) ->
         await system.wait_for("Running", "two")
 
 
-async def test_lifecycle_is_recorded_as_events(tmp_path: Path) -> None:
+async def test_vm_lifecycle_is_recorded_as_events(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         await system.wait_for("Running")

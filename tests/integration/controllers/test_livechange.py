@@ -98,7 +98,7 @@ async def test_growth_beyond_the_node_requires_a_restart(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("place", ["Spec", "Status"])
-async def test_larger_instance_type_is_applied_live_without_preparation(tmp_path: Path, place: str) -> None:
+async def test_larger_instance_type_is_applied_to_a_running_vm(tmp_path: Path, place: str) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await configure(system, revisionName=place)
         await system.create(

@@ -89,7 +89,7 @@ async def test_namespace_with_owner_cycles_is_deleted(tmp_path: Path) -> None:
         await eventually(look, "the namespace is still Terminating")
 
 
-async def test_cluster_wide_object_with_a_namespaced_owner_is_kept(tmp_path: Path) -> None:
+async def test_cluster_wide_object_with_a_namespaced_owner_is_not_collected(tmp_path: Path) -> None:
     async with two_users(tmp_path) as (system, dev, _):
         owner = await create_map(dev, "dev", "owner")
         role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "kept"}}

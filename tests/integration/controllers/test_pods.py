@@ -13,7 +13,7 @@ from virtshape.standalone.inprocess import connect
 
 
 @pytest.mark.parametrize("play", SCENARIOS)
-async def test_instance_follows_its_pod(play: str, tmp_path: Path) -> None:
+async def test_instance_follows_the_status_of_its_pod(play: str, tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         driver = PodDriver(system.client, "default")
         await driver.prepare()
@@ -25,7 +25,7 @@ HOST_DISK = [{"name": "d", "hostDisk": {"path": "/srv/d.img", "type": "Disk"}}]
 
 
 async def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -> None:
-    """The standalone configuration admits it here; the pod builder checks the cluster's feature gate again."""
+    """Admission accepts the host disk here; the pod builder also checks the cluster's feature gate."""
     (tmp_path / "config.yaml").write_text("hostDisks: {roots: [/srv]}\n")
 
     async with open_system("in-process", tmp_path) as system:

@@ -9,7 +9,7 @@ from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.clients import TrimmingClient
 
 
-async def test_managed_fields_are_trimmed_and_survive_an_update(tmp_path: Path) -> None:
+async def test_trimmed_managed_fields_survive_an_update(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await system.create(instancetype_tree())
         client = TrimmingClient(system.client)

@@ -1,4 +1,4 @@
-"""Names of revisions in the status alone: what the controller writes, and revisions that clients name there."""
+"""Revision names in the status only: names that the controller writes, and names that clients write."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ LABELS = {
 
 
 async def start_stopped(system: ControlledSystem, controllers: Controllers) -> str:
-    """Create a stopped VM whose revisions are named in the status; return the name of the instance type's."""
+    """Create a stopped VM whose status names its revisions; return the name of the instance type's revision."""
     await configure(system, revisionName="Status")
     await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
     await system.wait_for("Stopped")
@@ -82,7 +82,7 @@ async def test_spec_is_never_written_and_the_vm_keeps_its_revision(tmp_path: Pat
         assert find_revision_name(vm) == captured
 
 
-async def test_another_name_in_the_spec_is_captured_anew(tmp_path: Path) -> None:
+async def test_changed_instancetype_name_gets_a_new_revision(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await start_stopped(system, controllers)
         await system.create(instancetype_tree("large", 8))
@@ -95,7 +95,7 @@ async def test_another_name_in_the_spec_is_captured_anew(tmp_path: Path) -> None
         assert vm.metadata.annotations is None
 
 
-async def test_recent_revision_that_a_client_names_is_used(tmp_path: Path) -> None:
+async def test_current_revision_named_in_the_status_by_a_client_is_used(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await start_stopped(system, controllers)
         await name_in_status(system, old_payload("v1beta1"), LABELS)
@@ -108,7 +108,7 @@ async def test_recent_revision_that_a_client_names_is_used(tmp_path: Path) -> No
     [("", {}), ("v1alpha1", LABELS), ("v1alpha2", LABELS), ("v1beta1", {})],
     ids=["spec alone", "v1alpha1", "v1alpha2", "no labels"],
 )
-async def test_older_revision_that_a_client_names_is_replaced(
+async def test_outdated_revision_named_in_the_status_by_a_client_is_replaced(
     tmp_path: Path, version: str, labels: dict[str, str]
 ) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
@@ -127,7 +127,7 @@ async def test_older_revision_that_a_client_names_is_replaced(
         assert vm.spec.instancetype.revision_name is None
 
 
-async def test_revision_of_another_object_stays_named_but_is_not_used(tmp_path: Path) -> None:
+async def test_status_revision_of_another_object_is_kept_but_not_used(tmp_path: Path) -> None:
     other = {**LABELS, "instancetype.kubevirt.io/object-name": "other"}
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await start_stopped(system, controllers)
@@ -136,7 +136,7 @@ async def test_revision_of_another_object_stays_named_but_is_not_used(tmp_path: 
         assert find_revision_name(await system.vm()) == "named"
 
 
-async def test_released_revision_is_captured_anew(tmp_path: Path) -> None:
+async def test_released_revision_is_replaced_by_a_new_one(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         captured = await start_stopped(system, controllers)
         await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})
@@ -154,7 +154,7 @@ async def test_released_revision_is_captured_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["Spec", "Status"])
-async def test_setting_can_change_while_vms_exist(tmp_path: Path, place: str) -> None:
+async def test_change_of_the_revision_name_setting_keeps_the_revisions_of_vms(tmp_path: Path, place: str) -> None:
     before, after = ("Status", "Spec") if place == "Spec" else ("Spec", "Status")
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         captured = await start_stopped(system, controllers)

@@ -39,7 +39,7 @@ async def change_volume(
 
 
 async def wait_for_volumes(system: ControlledSystem, *names: str) -> None:
-    """Wait until the instance has these volumes, and reports them as ready."""
+    """Wait until the instance has these volumes and reports them as ready."""
 
     async def look() -> bool | None:
         vmi: Any = await system.vmi()
@@ -107,7 +107,7 @@ async def test_volume_that_is_not_hotpluggable_requires_a_restart(tmp_path: Path
         assert (await system.vmi()).spec.volumes is None
 
 
-async def test_stopped_vm_gets_the_volume_for_its_next_start(tmp_path: Path) -> None:
+async def test_volume_added_to_a_stopped_vm_is_used_at_its_next_start(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(build_vm("Halted"))
         await system.wait_for("Stopped")
@@ -119,7 +119,7 @@ async def test_stopped_vm_gets_the_volume_for_its_next_start(tmp_path: Path) -> 
         await eventually(look, "the VM has no volume")
 
 
-async def test_dry_run_changes_nothing(tmp_path: Path) -> None:
+async def test_dry_run_of_addvolume_changes_nothing(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await system.create(build_vm())
         await change_volume(system, "addvolume", build_options(dryRun=["All"]))
@@ -127,7 +127,7 @@ async def test_dry_run_changes_nothing(tmp_path: Path) -> None:
         assert vm.status is None or vm.status.volume_requests is None
 
 
-async def test_request_that_makes_the_vm_invalid_is_refused_at_once(tmp_path: Path) -> None:
+async def test_addvolume_request_that_makes_the_vm_invalid_is_rejected(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await system.create(build_vm())
         with pytest.raises(StatusError) as refused:
@@ -136,7 +136,7 @@ async def test_request_that_makes_the_vm_invalid_is_refused_at_once(tmp_path: Pa
         assert "spec.template.spec.domain.devices.disks[0].name" in [cause.field for cause in refused.value.causes]
 
 
-async def test_several_requests_at_once_are_all_stored(tmp_path: Path) -> None:
+async def test_concurrent_addvolume_requests_are_all_stored(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(build_vm())
         await system.wait_for("Running")
@@ -146,7 +146,7 @@ async def test_several_requests_at_once_are_all_stored(tmp_path: Path) -> None:
         await wait_for_volumes(system, "a", "b", "c")
 
 
-async def test_instance_of_a_vm_is_changed_through_the_vm_only(tmp_path: Path) -> None:
+async def test_addvolume_to_an_instance_owned_by_a_vm_is_rejected(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(build_vm())
         await system.wait_for("Running")

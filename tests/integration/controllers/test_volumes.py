@@ -31,7 +31,7 @@ WITH_DISK: JsonObject = {
 }
 
 
-async def test_data_volumes_are_created_and_vm_waits_for_them(tmp_path: Path) -> None:
+async def test_vm_creates_its_data_volumes_and_waits_for_them(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
         async with system.run_controllers("none") as controllers:
@@ -58,7 +58,7 @@ async def test_data_volumes_are_created_and_vm_waits_for_them(tmp_path: Path) ->
 
 
 class DelayedClient:
-    """A client with delayed watch events of DataVolumes."""
+    """A client whose watch events for DataVolumes are delayed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -74,7 +74,7 @@ class DelayedClient:
                 yield event
 
 
-async def test_data_volume_just_created_is_not_reported_missing(tmp_path: Path) -> None:
+async def test_newly_created_data_volume_is_not_reported_as_missing(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=DelayedClient) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
         await system.wait_for("Running")

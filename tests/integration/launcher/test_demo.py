@@ -54,9 +54,7 @@ def add_disk(image: Path, device: str) -> list[str]:
     return ["-drive", f"file={image},format=raw,if=none,id={name},snapshot=on", "-device", f"{device},drive={name}"]
 
 
-def test_kernel_boot_reports_topology_and_serves_console_network_and_power_button(
-    tmp_path: Path, pytestconfig: pytest.Config
-) -> None:
+def test_demo_guest_boots_from_its_kernel_with_console_and_network(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     demo = get_demo(pytestconfig)
     seed = tmp_path / "seed.iso"
     files = {"meta-data": b'{"local-hostname": "seeded"}', "user-data": b"#!/bin/sh\necho user data ran\n"}
@@ -101,7 +99,7 @@ def test_kernel_boot_reports_topology_and_serves_console_network_and_power_butto
 
 
 @pytest.mark.parametrize("firmware", ["bios", "efi"])
-def test_disk_boots(tmp_path: Path, pytestconfig: pytest.Config, firmware: str) -> None:
+def test_demo_guest_boots_from_its_disk(tmp_path: Path, pytestconfig: pytest.Config, firmware: str) -> None:
     disk = get_demo(pytestconfig).disk
     arguments = use_firmware(tmp_path, "") if firmware == "efi" else []
     with QemuProcess(tmp_path, ["-m", "256", *arguments, *add_disk(disk, "virtio-blk-pci")]) as machine:
@@ -110,7 +108,7 @@ def test_disk_boots(tmp_path: Path, pytestconfig: pytest.Config, firmware: str) 
     assert [disk["driver"] for disk in shape["disks"]] == ["virtio_blk"]
 
 
-def test_full_flavour_boots_with_secure_boot_a_tpm_and_emulated_hardware(
+def test_full_demo_guest_boots_with_secure_boot_tpm_and_emulated_hardware(
     tmp_path: Path, pytestconfig: pytest.Config, tpm: list[str]
 ) -> None:
     demo = get_demo(pytestconfig, "full")
@@ -130,7 +128,7 @@ def test_full_flavour_boots_with_secure_boot_a_tpm_and_emulated_hardware(
     assert shape["watchdog"] == "i6300ESB timer"
 
 
-def test_existing_image_is_reused(pytestconfig: pytest.Config) -> None:
+def test_existing_demo_guest_image_is_reused(pytestconfig: pytest.Config) -> None:
     demo = get_demo(pytestconfig)
     before = demo.disk.stat()
     assert ensure_demo_image(demo.disk.parent) == demo.disk

@@ -119,7 +119,7 @@ async def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
         ),
     ],
 )
-async def test_unsupported_guest_is_refused_with_its_fields(
+async def test_unsupported_guest_is_refused_with_the_unsupported_fields(
     data: Path, domain: JsonObject, spec: JsonObject, reason: str, fields: set[str]
 ) -> None:
     async with run_guests(data) as harness:
@@ -151,7 +151,7 @@ async def test_qemu_start_error_is_reported(data: Path) -> None:
         assert second.message.startswith('QEMU did not start: Failed to get "write" lock; Is another process using')
 
 
-async def test_failed_requests_return_an_error_message(data: Path) -> None:
+async def test_failed_guest_request_returns_an_error_message(data: Path) -> None:
     async with run_guests(data) as harness:
         uid = await harness.start()
         ask = harness.guests.ask

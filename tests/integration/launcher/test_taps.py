@@ -58,7 +58,7 @@ def test_tap_device_belongs_to_the_guest_joins_the_bridge_and_is_removed(
         assert not (NETWORKS / device).exists()
 
 
-def test_missing_bridge_is_named() -> None:
+def test_missing_bridge_is_reported_by_name() -> None:
     interfaces = list_taps(
         build_instance(build_interface(bridge={}), **POD_NETWORK), Host(tap=True, bridges={"pod": "nowhere0"})
     )
@@ -67,5 +67,5 @@ def test_missing_bridge_is_named() -> None:
 
 
 @pytest.mark.parametrize("host", [Host(), Host(bridges=HOST.bridges), Host(tap=True)], ids=["nothing", "tap", "bridge"])
-def test_no_tap_device_is_created_if_a_requirement_is_missing(host: Host) -> None:
+def test_no_tap_device_is_created_without_a_bridge_or_tap_support(host: Host) -> None:
     assert list_taps(build_instance(build_interface(bridge={}), **POD_NETWORK), host) == []

@@ -28,7 +28,7 @@ from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.resources import metadata_of
 
 
-async def test_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
+async def test_claim_without_a_class_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(claim_tree())
         claim = await wait_for_claim(system)
@@ -77,7 +77,7 @@ async def test_claim_waits_for_its_first_consumer(tmp_path: Path) -> None:
         await wait_for_claim(system)
 
 
-async def test_claim_can_request_immediate_binding(tmp_path: Path) -> None:
+async def test_immediate_binding_annotation_binds_a_claim_without_a_consumer(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": ""}
         await system.create(claim_tree(storageClassName="local-wffc", metadata={"annotations": annotations}))
@@ -145,7 +145,7 @@ async def test_claim_expansion_grows_the_image(tmp_path: Path) -> None:
         assert "expanded to 16Mi" in await wait_for_event(system, "c1", "VolumeResizeSuccessful")
 
 
-async def test_claim_in_use_is_kept_until_the_guest_is_gone(tmp_path: Path) -> None:
+async def test_deleted_claim_in_use_is_kept_until_the_guest_is_gone(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(claim_tree(), instance_tree())
         await wait_for_claim(system)

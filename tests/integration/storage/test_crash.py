@@ -42,7 +42,7 @@ async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> No
 
 
 @pytest.mark.parametrize(("writes", "late"), CRASHES)
-async def test_disks_and_their_deletion_survive_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
+async def test_disk_creation_and_deletion_survive_a_controller_crash(tmp_path: Path, writes: int, late: bool) -> None:
     async with open_controlled_system(tmp_path) as system:
         origin = {"kind": "PersistentVolumeClaim", "name": "dv1"}
         await system.create(volume_tree("dv1"), volume_tree("dv2", size=None, source=COPY))

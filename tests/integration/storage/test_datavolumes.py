@@ -50,7 +50,7 @@ async def make_source(system: ControlledSystem, name: str = "source", text: byte
     (await find_image(system, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
 
 
-async def test_blank_disk_is_created(tmp_path: Path) -> None:
+async def test_blank_data_volume_gets_an_empty_disk(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree())
         volume = await wait_for_volume(system)
@@ -76,7 +76,7 @@ async def test_blank_disk_is_created(tmp_path: Path) -> None:
         }
 
 
-async def test_preallocation_allocates_all_space_at_once(tmp_path: Path) -> None:
+async def test_preallocated_disk_allocates_all_its_space(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree(preallocation=True))
         await wait_for_volume(system)
@@ -119,7 +119,7 @@ def data_source_tree(name: str, source: JsonObject) -> JsonObject:
     return {**kind, "metadata": metadata, "spec": {"source": source}}
 
 
-async def test_snapshot_is_restored(tmp_path: Path) -> None:
+async def test_data_volume_is_restored_from_a_snapshot(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await make_source(system)
         metadata = {"name": "s1", "namespace": "default"}
@@ -189,7 +189,7 @@ async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_pat
 
 
 @pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["explicit size", "default size"])
-async def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int) -> None:
+async def test_upload_fills_the_claim_of_a_data_volume(tmp_path: Path, size: str | None, expected: int) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree(size=size, source={"upload": {}}))
         volume = await wait_for_volume(system, phase="UploadReady")
@@ -222,14 +222,16 @@ async def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected
     ],
     ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
 )
-async def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: JsonObject, message: str) -> None:
+async def test_unsupported_data_volume_source_is_rejected_with_a_reason(
+    tmp_path: Path, spec: JsonObject, message: str
+) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree("dv1", **spec))
         volume = await wait_for_volume(system, phase="Failed")
         assert message in describe(volume)["conditions"][2]["message"]
 
 
-async def test_foreign_claim_is_left_alone_and_annotated_claim_is_adopted(tmp_path: Path) -> None:
+async def test_data_volume_adopts_an_existing_claim_only_if_it_is_annotated(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(claim_tree("dv1"))
         claim = await wait_for_claim(system, "dv1")

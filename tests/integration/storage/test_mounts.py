@@ -1,4 +1,4 @@
-"""Sources of an instance's volumes, and messages while they are missing."""
+"""Sources of an instance's volumes, and the messages for missing sources."""
 
 import hashlib
 import json
@@ -96,7 +96,7 @@ async def collect_mounts(directory: Path) -> AsyncIterator[MountCollector]:
         await disks.close()
 
 
-async def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> None:
+async def test_mounts_of_claims_are_images_in_the_data_directory(tmp_path: Path) -> None:
     async with collect_mounts(tmp_path) as system:
         await system.place.create(claim_tree("plain"), claim_tree("raw", volumeMode="Block"), volume_tree("dv1"))
         for name in ("plain", "raw"):
@@ -115,7 +115,7 @@ async def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> 
         assert images["plain"].stat().st_size == 8 * MIB
 
 
-async def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
+async def test_config_volumes_are_read_from_config_maps_secrets_and_service_accounts(tmp_path: Path) -> None:
     async with collect_mounts(tmp_path) as system:
         settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}}
         await system.place.create(
@@ -177,7 +177,9 @@ async def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
     ],
     ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
 )
-async def test_missing_objects_are_named(tmp_path: Path, volume: JsonObject, reason: str, message: str) -> None:
+async def test_missing_volume_source_is_reported_by_name(
+    tmp_path: Path, volume: JsonObject, reason: str, message: str
+) -> None:
     async with collect_mounts(tmp_path) as system:
         await system.place.create(
             claim_tree("stuck", storageClassName="none"),
@@ -233,7 +235,7 @@ async def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None
         assert Path(str(found["kernelBoot"]), "boot", "kernel").read_bytes() == b"kernel"
 
 
-async def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
+async def test_failed_pull_of_one_of_several_images_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "disk.raw").write_bytes(b"f" * 512)
     images = {"registry.example/good:1": str(tmp_path / "disk.raw")}
@@ -250,7 +252,7 @@ async def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
             assert missing.value.reason == reason
 
 
-async def test_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
+async def test_data_volume_is_imported_from_a_container_image(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     make_docker_archive(tmp_path / "archive.tar", {"disk/disk.img": b"d" * MIB})
     images = {"registry.example/archive:1": str(tmp_path / "archive.tar")}

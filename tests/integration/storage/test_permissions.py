@@ -93,7 +93,7 @@ async def test_vm_clones_with_the_permissions_of_its_service_account(tmp_path: P
             await bob.create(object_from_tree(REQUESTS["claim"]))
 
 
-async def test_admitted_clone_is_carried_out(tmp_path: Path) -> None:
+async def test_permitted_clone_across_namespaces_is_created(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await prepare(system)
         await system.create(volume_tree("copy", source=FAR))

@@ -131,7 +131,7 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
+async def test_imported_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
     web.files["disk"] = FORMS[form](tmp_path)
     (tmp_path / "data").mkdir()
     async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
@@ -144,7 +144,7 @@ async def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web,
         assert [one.name for one in image.parent.iterdir()] == ["disk.img"]
 
 
-async def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
+async def test_data_volume_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = make_qcow2(tmp_path, CONTENT, 4 * MIB)
     (tmp_path / "data").mkdir()
     async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
@@ -157,7 +157,7 @@ async def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, we
         assert len(web.requests) == 1
 
 
-async def test_headers_and_credentials_are_sent(tmp_path: Path, web: Web) -> None:
+async def test_import_sends_configured_headers_and_credentials(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = CONTENT
     async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
         login = {"accessKeyId": "me", "secretKey": "pass"}
@@ -226,7 +226,7 @@ async def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None
         assert [asked.get("range") for asked in web.requests] == [None, "bytes=70000-"]
 
 
-async def test_progress_is_reported_and_partial_data_is_never_visible(tmp_path: Path, web: Web) -> None:
+async def test_import_reports_progress_and_never_exposes_partial_data(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [600_000]
     web.gate.clear()
@@ -276,7 +276,7 @@ async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: W
     ],
     ids=["too large", "wrong checksum", "no checksum", "backing file", "not an archive"],
 )
-async def test_unusable_sources_fail_permanently(
+async def test_import_from_an_unusable_source_fails_permanently(
     tmp_path: Path, web: Web, name: str, http: JsonObject, spec: JsonObject, message: str
 ) -> None:
     (tmp_path / "data").mkdir()
@@ -293,7 +293,7 @@ async def test_unusable_sources_fail_permanently(
         assert not list((tmp_path / "data" / "volumes").glob("*/*"))
 
 
-async def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> None:
+async def test_failed_import_is_counted_and_retried(tmp_path: Path, web: Web) -> None:
     async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
         await system.create(http_tree(web.url("disk")))
         volume = await wait_until(system, DataVolume, "dv1", has_failed)
@@ -305,7 +305,7 @@ async def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> Non
         assert to_tree(volume.status)["restartCount"] >= 1
 
 
-async def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
+async def test_imported_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         member = tarfile.TarInfo("etc/name")
@@ -320,7 +320,7 @@ async def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
         assert (directory / "etc" / "name").read_bytes() == b"guest"
 
 
-async def test_deleted_volume_leaves_no_files(tmp_path: Path, web: Web) -> None:
+async def test_data_volume_deleted_during_an_import_leaves_no_files(tmp_path: Path, web: Web) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [600_000]
     web.gate.clear()

@@ -17,7 +17,7 @@ TIMEOUT = 120.0
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Run the tests of single frames on uvloop, as the server does."""
+    """Run the tests of WebSocket frames on uvloop, which the server uses too."""
     return {"loop": uvloop.new_event_loop if item.path.name == "test_frames.py" else asyncio.new_event_loop}
 
 

@@ -29,7 +29,7 @@ RESULTS = [
 
 
 @pytest.mark.parametrize(("arguments", "out"), RESULTS, ids=[" ".join(arguments) for arguments, _ in RESULTS])
-def test_command_reports_the_result(guests: Guests, arguments: list[str], out: str) -> None:
+def test_guest_command_prints_its_result(guests: Guests, arguments: list[str], out: str) -> None:
     ran = guests.call(*arguments)
     assert (ran.status, ran.out.decode(), ran.err) == (0, out, "")
 
@@ -112,7 +112,7 @@ def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
     assert err.startswith("vm/web port 1: ")
 
 
-def test_half_closed_client_receives_the_response(guests: Guests) -> None:
+def test_half_closed_port_forward_client_receives_the_response(guests: Guests) -> None:
     process = guests.start("port-forward", "vmi/web", f"0:{COUNT}")
     port = int(_read_line(process).split()[2].rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as connection:
@@ -149,7 +149,7 @@ def test_large_transfer_through_a_port_is_complete(guests: Guests) -> None:
     process.communicate(timeout=TIMEOUT)
 
 
-def test_vnc_accepts_one_viewer(guests: Guests) -> None:
+def test_vnc_proxy_accepts_one_viewer(guests: Guests) -> None:
     process = guests.start("vnc", "web", "--proxy-only")
     line = _read_line(process)
     port = json.loads(line)["port"]
@@ -195,7 +195,7 @@ VIEWERS = {
 
 
 @pytest.mark.parametrize(("program", "message", "address"), VIEWERS.values(), ids=VIEWERS)
-def test_viewer_is_started_and_its_exit_ends_the_command(
+def test_vnc_viewer_is_started_and_its_exit_ends_virtctl(
     guests: Guests, tmp_path: Path, program: str, message: list[str], address: str
 ) -> None:
     script = 'echo "$@" > "$SEEN"; exec python3 -c \'\nimport re, socket, sys\nport = int(re.findall(r"\\d+", sys.argv[1])[-1])\nsocket.create_connection(("127.0.0.1", port)).recv(12)\n\' "$1"\n'  # noqa: E501 - one program
@@ -206,14 +206,14 @@ def test_viewer_is_started_and_its_exit_ends_the_command(
     assert (tmp_path / "seen").read_text().startswith(address)
 
 
-def test_output_of_a_failing_viewer_is_quoted(guests: Guests, tmp_path: Path) -> None:
+def test_output_of_a_failed_vnc_viewer_is_reported(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", "echo cannot open display >&2; exit 3\n")
     ran = guests.call("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
     assert ran.status == 1
     assert "viewer exited with status 3 and never connected\n  - cannot open display" in ran.err
 
 
-def test_signal_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
+def test_signal_to_virtctl_vnc_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; exec sleep 60\n')
     seen = tmp_path / "seen"
     process = guests.start("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"), SEEN=str(seen))
@@ -226,7 +226,7 @@ def test_signal_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
         os.kill(int(seen.read_text()), 0)
 
 
-def test_signal_during_viewer_startup_ends_both(guests: Guests, tmp_path: Path) -> None:
+def test_signal_during_viewer_startup_ends_virtctl_and_the_viewer(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; kill -INT $PPID; exec sleep 60\n')
     seen = tmp_path / "seen"
     viewer = ("--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
@@ -236,7 +236,7 @@ def test_signal_during_viewer_startup_ends_both(guests: Guests, tmp_path: Path) 
         os.kill(int(seen.read_text()), 0)
 
 
-def test_signal_during_the_first_output_exits_cleanly(guests: Guests) -> None:
+def test_virtctl_exits_cleanly_on_a_signal_during_its_first_output(guests: Guests) -> None:
     process = guests.start("port-forward", "vmi/web", f"0:{ECHO}")
     assert _read_line(process).startswith("forwarding tcp")
     assert _finish(process, signal.SIGTERM) == (0, "")

@@ -27,7 +27,7 @@ def test_user_logs_in_and_leaves_with_the_escape_sequence(guests: Guests) -> Non
         assert terminal.is_restored()
 
 
-def test_escape_sequence_ends_the_console_anywhere_in_the_input(guests: Guests) -> None:
+def test_escape_sequence_is_recognized_anywhere_in_the_input(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.type(b"last words\x1dnot these")
@@ -43,7 +43,7 @@ def test_console_ends_when_the_guest_ends(guests: Guests) -> None:
         assert terminal.is_restored()
 
 
-def test_console_taken_over_by_another_client_says_so(guests: Guests) -> None:
+def test_console_reports_that_another_client_took_it_over(guests: Guests) -> None:
     with guests.open("console", "web") as first:
         first.wait_for(rb"login: ")
         with guests.open("console", "web") as second:
@@ -78,14 +78,14 @@ def test_console_waits_for_a_starting_guest(tmp_path: Path) -> None:
         running.stop()
 
 
-def test_wait_for_the_guest_ends_after_the_timeout(guests: Guests) -> None:
+def test_console_stops_waiting_for_a_guest_after_the_timeout(guests: Guests) -> None:
     ran = guests.call("console", "never", "--timeout", "0")
     assert (ran.status, "never is not running yet\nCheck why: kubectl describe vmi never" in ran.err) == (1, True), (
         ran.err
     )
 
 
-def test_wait_for_the_guest_is_shown_and_ends_with_ctrl_c(guests: Guests) -> None:
+def test_waiting_console_shows_a_message_and_ends_with_ctrl_c(guests: Guests) -> None:
     with guests.open("console", "never") as terminal:
         terminal.wait_for(rb"waiting for never to run, seconds: \d+ of 300")
         terminal.process.send_signal(signal.SIGINT)
@@ -111,7 +111,7 @@ def test_console_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_piped_input_is_sent_and_the_output_awaited(guests: Guests) -> None:
+def test_console_sends_piped_input_and_waits_for_the_output(guests: Guests) -> None:
     ran = guests.call("console", "web", said=b"uptime\n")
     assert (ran.status, ran.out) == (0, b"login: uptime\n")
     assert ran.err.startswith("Successfully connected to web console.")
@@ -134,12 +134,12 @@ def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
     ],
     ids=["no guest", "not started", "log of a missing guest", "no name", "invalid timeout", "other kind"],
 )
-def test_failed_connection_is_reported(guests: Guests, message: list[str], status: int, error: str) -> None:
+def test_failed_console_connection_is_reported(guests: Guests, message: list[str], status: int, error: str) -> None:
     ran = guests.call(*message)
     assert (ran.status, error in ran.err) == (status, True), ran.err
 
 
-def test_large_output_is_complete(guests: Guests) -> None:
+def test_large_console_output_is_complete(guests: Guests) -> None:
     text = b"".join(b"line %06d\r\n" % number for number in range(20_000))
     began = time.monotonic()
     ran = guests.call("console", "web", said=text)

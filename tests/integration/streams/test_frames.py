@@ -118,7 +118,7 @@ async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[Str
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-async def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
+async def test_websocket_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
     async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
         wire.request(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
         status, headers = await wire.read_head()
@@ -178,7 +178,7 @@ async def test_unknown_stream_paths_return_404(tmp_path: Path, what: str) -> Non
         assert (await wire.read_head())[0] == 404
 
 
-async def test_upgrade_header_on_other_requests_is_ignored(tmp_path: Path) -> None:
+async def test_upgrade_header_on_non_stream_requests_is_ignored(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
         head = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n\r\n"
         wire.send(head % b"h2c" + head % b"websocket" + head % b"h2c")
@@ -248,7 +248,7 @@ PIECES = {
 
 
 @pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
-async def test_bytes_arrive_regardless_of_framing(tmp_path: Path, pieces: list[bytes]) -> None:
+async def test_fragmented_websocket_frames_are_reassembled(tmp_path: Path, pieces: list[bytes]) -> None:
     async with opened(tmp_path, f"portforward/{ECHO}") as (_, wire):
         for piece in pieces:
             wire.send(piece)
@@ -256,7 +256,7 @@ async def test_bytes_arrive_regardless_of_framing(tmp_path: Path, pieces: list[b
         assert await wire.read_data(3) == b"abc"
 
 
-async def test_fragmented_datagram_is_one_message(tmp_path: Path) -> None:
+async def test_fragmented_websocket_message_is_one_datagram(tmp_path: Path) -> None:
     async with opened(tmp_path, f"portforward/{ECHO}/udp") as (_, wire):
         wire.send(frame(BINARY, b"whole ", fin=False) + frame(CONT, b"message") + frame(BINARY, b"next"))
         assert await wire.read_frame() == (BINARY, b"whole message")
@@ -308,7 +308,7 @@ async def test_invalid_frame_closes_the_stream_with_a_reason(tmp_path: Path, dat
 
 
 @pytest.mark.parametrize("reported", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
-async def test_close_frame_is_returned_and_the_connection_closed(tmp_path: Path, reported: bytes) -> None:
+async def test_close_frame_is_echoed_and_the_connection_closed(tmp_path: Path, reported: bytes) -> None:
     async with opened(tmp_path) as (setup, wire):
         assert await wire.read_frame() == (BINARY, HELLO)
         wire.send(frame(CLOSE, reported))
@@ -326,7 +326,9 @@ async def test_guest_exit_sends_a_close_frame_and_waits_for_the_client(tmp_path:
         assert await wire.reader.read() == b""
 
 
-async def test_client_without_close_frame_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_client_that_sends_no_close_frame_is_disconnected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(WebSocket.close, "__defaults__", (1000, "", 0.1))
 
     async with opened(tmp_path) as (_, wire):

@@ -57,7 +57,7 @@ async def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
             await console.close()
 
 
-async def test_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -> None:
+async def test_exactly_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         opening = [open_console(setup.transport, NAMESPACE, "web") for _ in range(10)]
         consoles = await asyncio.gather(*opening)
@@ -90,7 +90,7 @@ async def test_console_closes_when_the_guest_ends(tmp_path: Path) -> None:
         await console.close()
 
 
-async def test_vnc_has_one_viewer(tmp_path: Path) -> None:
+async def test_second_vnc_client_takes_the_session_over(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         first = await open_vnc(setup.transport, NAMESPACE, "web")
         assert await first.read() == GREETING
@@ -125,7 +125,7 @@ async def _create_vm(setup: StreamSetup, name: str) -> None:
     await setup.system.client.create(from_tree(vm, VirtualMachine))
 
 
-async def test_large_transfers_are_complete_in_both_directions(tmp_path: Path) -> None:
+async def test_large_port_transfers_are_complete_in_both_directions(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO)
         piece = os.urandom(1024 * 1024)
@@ -168,7 +168,7 @@ async def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path:
         await asyncio.gather(console.close(), port.close(seconds=0.1))
 
 
-async def test_data_sent_before_the_client_closed_is_delivered(tmp_path: Path) -> None:
+async def test_data_sent_before_a_close_is_delivered(tmp_path: Path) -> None:
     taken = asyncio.Event()
     got = bytearray()
 
@@ -220,7 +220,7 @@ async def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> N
         await stream.close()
 
 
-async def test_aborted_client_leaves_nothing_open(tmp_path: Path) -> None:
+async def test_aborted_client_leaves_no_open_stream(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         console = await open_console(setup.transport, NAMESPACE, "web")
         await console.read()
@@ -359,7 +359,7 @@ async def test_impossible_stream_requests_are_rejected_with_a_reason(
     ],
     ids=["console", "port", "action", "log"],
 )
-async def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
+async def test_guest_request_without_a_launcher_returns_503(tmp_path: Path, ask: Ask) -> None:
     async with open_stream_setup(tmp_path, "web", with_streams=False) as setup:
         with pytest.raises(StatusError, match="no launcher is running") as caught:
             await ask(setup)
@@ -387,7 +387,7 @@ async def test_agent_queries_and_console_log_are_served(tmp_path: Path) -> None:
         assert await read_console_log(client, NAMESPACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
 
 
-async def test_streams_are_audited(tmp_path: Path) -> None:
+async def test_guest_streams_are_in_the_audit_log(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         console = await open_console(setup.transport, NAMESPACE, "web")
         await console.close()

@@ -53,7 +53,7 @@ def opened(document: str, kubectl: Path, directory: Path) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_command_prints_the_output_of_the_transcript(
+def test_transcript_commands_print_the_documented_output(
     open_terminal: Callable[[str], Terminal], transcript: Path
 ) -> None:
     play(open_terminal(transcript.parent.name), transcript)
