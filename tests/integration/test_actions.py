@@ -79,7 +79,7 @@ def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: ActionC
     assert acting.read()["status"] == {"printableStatus": "Stopped", "stateChangeRequests": [asked]}
 
 
-def test_dry_run_changes_nothing(acting: ActionClient) -> None:
+def test_dry_run_of_start_changes_nothing(acting: ActionClient) -> None:
     acting.create(build_vm())
     before = acting.read()
     assert acting.request("virtualmachines/vm/start", {"dryRun": ["All"]}).status == 202
@@ -195,7 +195,7 @@ def test_posted_vm_is_expanded_in_the_namespace_of_the_path(acting: ActionClient
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_version_and_health_can_be_read(client: Client, version: str) -> None:
+def test_version_and_health_of_the_subresource_api_are_served(client: Client, version: str) -> None:
     assert client.get(f"/apis/subresources.kubevirt.io/{version}/version").tree["gitVersion"].startswith("v")
     assert client.get(f"/apis/subresources.kubevirt.io/{version}/healthz").tree == {"apiserver": {"connectivity": "ok"}}
 

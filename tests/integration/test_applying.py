@@ -58,7 +58,7 @@ def test_field_missing_from_apply_is_removed_unless_owned_by_another_manager(
     assert left["metadata"]["labels"] == {"shared": "1"}
 
 
-def test_status_is_applied_separately(client: Client, paths: NamespacePaths) -> None:
+def test_status_is_applied_through_its_subresource(client: Client, paths: NamespacePaths) -> None:
     client.apply(paths.vms("vm1"), build_vm(), "user")
     status = {**build_vm(status={"created": True}), "spec": None}
     applied = client.apply(f"{paths.vms('vm1')}/status", {k: v for k, v in status.items() if v}, "controller").tree

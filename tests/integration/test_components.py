@@ -1,4 +1,4 @@
-"""Deployments of the components: which are ready, while tasks work and while they fail."""
+"""Readiness of the components' Deployments while background tasks run or fail."""
 
 from pathlib import Path
 

@@ -187,7 +187,7 @@ def test_expect_100_continue_is_answered(wire: Wire, paths: NamespacePaths) -> N
     assert wire.read()[0] == 201
 
 
-def test_connection_close_is_honored(wire: Wire) -> None:
+def test_connection_close_header_is_honored(wire: Wire) -> None:
     wire.send(wire.format(b"GET", b"/version", b"", b"connection: close"))
     status, headers, _ = wire.read()
     assert (status, headers["connection"]) == (200, "close")
@@ -313,7 +313,7 @@ def test_too_deeply_nested_bodies_are_rejected(client: Client, paths: NamespaceP
     assert client.delete(paths.core("configmaps", "x"), body).reason == (400, "BadRequest")
 
 
-def test_client_timeout_is_honored(client: Client, paths: NamespacePaths) -> None:
+def test_timeout_parameter_limits_a_request(client: Client, paths: NamespacePaths) -> None:
     assert client.post(paths.core("configmaps"), build_config(), timeout="1m30s").status == 201
     assert client.delete(paths.core("configmaps", "settings"), timeout="soon").reason == (400, "BadRequest")
     late = client.delete(paths.core("configmaps", "settings"), timeout="1ns")

@@ -99,7 +99,7 @@ def test_generate_name_adds_a_suffix(client: Client, paths: NamespacePaths) -> N
     assert {tree["metadata"]["generateName"] for tree in made} == {"run-"}
 
 
-def test_taken_generated_name_is_generated_again(
+def test_generate_name_retries_if_the_name_is_taken(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("run-aaaaa"), build_instancetype("run-bbbbb"))
@@ -200,7 +200,7 @@ def test_quantity_of_wrong_type_reports_an_error_for_each_allowed_type(
     )
 
 
-def test_warnings_are_sent_with_a_rejection(client: Client, paths: NamespacePaths) -> None:
+def test_rejected_create_includes_warnings(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one") | {"bogus": 1}
     ill = client.post(paths.instancetypes(), sent | {"spec": {}})
     misnamed = client.post(paths.instancetypes(), sent | {"metadata": {"name": "Not_A_Name"}})
@@ -249,12 +249,12 @@ def test_unknown_fields_give_a_warning_and_are_dropped(
     assert (reply.status, reply.tree["spec"]) == (201, {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}})
 
 
-def test_unknown_fields_are_ignored_on_request(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_give_no_warning_with_field_validation_ignore(client: Client, paths: NamespacePaths) -> None:
     reply = send_unknown(client, paths, fieldValidation="Ignore")
     assert (reply.status, reply.warnings) == (201, [])
 
 
-def test_unknown_fields_are_rejected_on_request(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_are_rejected_with_strict_field_validation(client: Client, paths: NamespacePaths) -> None:
     reply = send_unknown(client, paths, fieldValidation="Strict")
     assert reply.reason == (400, "BadRequest")
     assert 'unknown field "spec.cpuu", unknown field "spec.memory.hugepage"' in reply.tree["message"]
@@ -270,7 +270,7 @@ def test_last_duplicate_key_wins_with_a_warning(client: Client, paths: Namespace
     assert (reply.warnings, reply.tree["spec"]["cpu"]) == (['duplicate field \\"spec.cpu\\"'], {"guest": 3})
 
 
-def test_nulls_are_dropped(client: Client, paths: NamespacePaths) -> None:
+def test_null_fields_are_dropped_on_create(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one", labels=None)
     sent["spec"] |= {"gpus": None}
     (made,) = create(client, paths.instancetypes(), sent)
@@ -289,7 +289,7 @@ def test_nulls_are_dropped(client: Client, paths: NamespacePaths) -> None:
         pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="missing required field"),
     ],
 )
-def test_malformed_objects_are_rejected(
+def test_create_of_a_malformed_object_is_rejected(
     client: Client, paths: NamespacePaths, change: JsonObject, refusal: tuple[int, str]
 ) -> None:
     assert client.post(paths.instancetypes(), build_instancetype() | change).reason == refusal

@@ -36,7 +36,7 @@ def test_delete_of_some_kinds_returns_the_object(client: Client, paths: Namespac
     assert (gone.status, gone.tree["metadata"]["uid"]) == (200, made["metadata"]["uid"])
 
 
-def test_object_with_finalizers_is_marked_and_kept(client: Client, paths: NamespacePaths) -> None:
+def test_deleted_object_with_finalizers_is_kept_as_terminating(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     marked = client.delete(paths.instancetypes("one")).tree
     assert (marked["kind"], marked["metadata"]["finalizers"]) == ("VirtualMachineInstancetype", HELD)
@@ -56,7 +56,7 @@ def test_finalizer_cannot_be_added_to_an_object_being_deleted(client: Client, pa
     client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
-def test_deletion_cannot_be_undone(client: Client, paths: NamespacePaths) -> None:
+def test_deletion_timestamp_cannot_be_removed(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     marked = client.delete(paths.instancetypes("one")).tree
     patch = {"metadata": {"deletionTimestamp": None, "labels": {"a": "b"}}}
@@ -84,7 +84,7 @@ def test_propagation_policy_adds_a_finalizer(
 
 
 @pytest.mark.parametrize("options", [{}, {"propagationPolicy": "Background"}, {"gracePeriodSeconds": 30}])
-def test_object_without_finalizers_is_removed_at_once(
+def test_object_without_finalizers_is_removed_immediately(
     client: Client, paths: NamespacePaths, options: JsonObject
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))

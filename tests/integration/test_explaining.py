@@ -16,7 +16,7 @@ DOMAIN = "spec.template.spec.domain"
 
 @pytest.fixture(autouse=True)
 def sizes(client: Client, paths: NamespacePaths) -> None:
-    """Small and large instance types, an open one, and a preference with requirements, in the test's namespace."""
+    """Instance types with a small, a large and an open size, and a preference with requirements, in the namespace."""
     for name, spec in {
         "small": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
         "large": {"cpu": {"guest": 4}, "memory": {"guest": "8Gi"}},
@@ -80,13 +80,13 @@ def test_explanation_has_the_expanded_vm_and_the_origin_of_each_field(client: Cl
     assert origins["spec.template.spec.evictionStrategy"] == {"value": "None", "origin": "default"}
 
 
-def test_explanation_equals_the_expansion(client: Client, paths: NamespacePaths) -> None:
+def test_explained_vm_equals_the_expanded_vm(client: Client, paths: NamespacePaths) -> None:
     target = f"/apis/subresources.kubevirt.io/v1/namespaces/{paths.namespace}/expand-vm-spec"
     vm = build_vm(chassis={"asset": "a"})
     assert explain(client, paths, vm).tree["virtualMachine"] == client.put(target, vm).tree
 
 
-def test_problems_equal_those_of_a_dry_run_and_do_not_hide_the_expansion(client: Client, paths: NamespacePaths) -> None:
+def test_explanation_has_the_problems_of_a_dry_run_and_the_expanded_vm(client: Client, paths: NamespacePaths) -> None:
     vm = build_vm("small", "demanding")
     explained = explain(client, paths, vm)
     refused = client.post(paths.vms(), vm, dryRun="All")
@@ -106,7 +106,7 @@ def test_problems_equal_those_of_a_dry_run_and_do_not_hide_the_expansion(client:
         pytest.param(build_vm(cpu={"cores": 2}), [f"{DOMAIN}.cpu.cores"], id="conflict"),
     ],
 )
-def test_vm_that_cannot_be_expanded_has_only_problems(
+def test_explanation_of_a_vm_that_cannot_be_expanded_has_only_problems(
     client: Client, paths: NamespacePaths, vm: dict[str, Any], fields: list[str]
 ) -> None:
     answer = explain(client, paths, vm)
@@ -114,7 +114,7 @@ def test_vm_that_cannot_be_expanded_has_only_problems(
     assert ("virtualMachine" in answer.tree, answer.tree["origins"]) == (False, [])
 
 
-def test_inferred_references_name_their_volume(client: Client, paths: NamespacePaths) -> None:
+def test_explained_inferred_reference_names_its_volume(client: Client, paths: NamespacePaths) -> None:
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -146,22 +146,22 @@ def test_inferred_references_name_their_volume(client: Client, paths: NamespaceP
     [b"", b"{", b"[]", b'{"kind": "Pod"}', b"[" * 100_000, b'"\xff"'],
     ids=["empty", "broken", "a list", "another kind", "deep", "not UTF-8"],
 )
-def test_body_that_is_not_a_vm_is_refused(client: Client, paths: NamespacePaths, body: bytes) -> None:
+def test_explain_rejects_a_body_that_is_not_a_vm(client: Client, paths: NamespacePaths, body: bytes) -> None:
     assert explain(client, paths, body).reason == (400, "BadRequest")
 
 
-def test_invalid_values_are_reported_by_field(client: Client, paths: NamespacePaths) -> None:
+def test_explain_reports_invalid_values_by_field(client: Client, paths: NamespacePaths) -> None:
     answer = explain(client, paths, build_vm(memory={"guest": "4Gx"}))
     assert answer.status == 400
     assert [cause["field"] for cause in answer.tree["details"]["causes"]] == [f"{DOMAIN}.memory.guest"]
 
 
-def test_explaining_stores_nothing(client: Client, paths: NamespacePaths) -> None:
+def test_explain_stores_nothing(client: Client, paths: NamespacePaths) -> None:
     explain(client, paths, build_vm())
     assert client.get(paths.vms()).tree["items"] == []
 
 
-def test_compatibility_names_the_reason_of_each_refused_instance_type(client: Client, paths: NamespacePaths) -> None:
+def test_check_compatibility_has_a_reason_for_each_incompatible_object(client: Client, paths: NamespacePaths) -> None:
     kind = "VirtualMachineInstancetype"
     named = [name(each, kind) for each in ("small", "large", "open")]
     answer = check(client, paths, instancetypes=named, preferences=[name("demanding", "VirtualMachinePreference")])
@@ -177,7 +177,7 @@ def test_compatibility_names_the_reason_of_each_refused_instance_type(client: Cl
     ]
 
 
-def test_absent_list_means_all_that_the_namespace_can_use(client: Client, paths: NamespacePaths) -> None:
+def test_check_compatibility_without_names_checks_all_usable_objects(client: Client, paths: NamespacePaths) -> None:
     preference = name("modest", "VirtualMachinePreference")
     items = check(client, paths, preferences=[preference]).tree["items"]
     assert {"small", "large", "open"} <= {one["instancetype"]["name"] for one in items}
@@ -202,7 +202,9 @@ def test_invalid_compatibility_requests_are_refused(
     assert check(client, paths, **body).reason == expected
 
 
-def test_previews_need_permission(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_explain_and_check_compatibility_require_permission(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
     made = create_user(server.system.directory, server.url, "visitor", by="token")
     visitor = Client(server.port, find_token(made.kubeconfig) or "")
     assert explain(visitor, paths, build_vm()).reason == (403, "Forbidden")

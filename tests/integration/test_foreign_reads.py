@@ -1,4 +1,4 @@
-"""A VM sent to expand-vm-spec or explain-vm-spec infers nothing from another namespace that its sender may not read."""
+"""expand-vm-spec and explain-vm-spec infer nothing from objects in other namespaces that the user may not read."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ def name_sources(paths: NamespacePaths) -> str:
 
 
 def build_data_source(name: str) -> JsonObject:
-    """A data source that points to the claim in the other namespace."""
+    """Build a data source that points to the claim in the other namespace."""
     origin = {"pvc": {"namespace": "images", "name": "golden"}}
     head = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": {"name": name}}
     return {**head, "spec": {"source": origin}}

@@ -1,4 +1,4 @@
-"""Hostile requests take time and produce responses in proportion to their size."""
+"""The time for a hostile request and the size of its response are proportional to the size of the request."""
 
 import time
 from typing import Any

@@ -174,7 +174,7 @@ async def test_informer_recovers_from_compacted_history(
         assert "listing again" in caplog.text
 
 
-async def test_relist_reports_changes_missed_meanwhile(form: Transport, tmp_path: Path) -> None:
+async def test_relist_reports_missed_changes(form: Transport, tmp_path: Path) -> None:
     async with open_system(form, tmp_path) as system:
         client = system.client
         for name in ("stays", "changes", "goes", "anew"):

@@ -164,7 +164,7 @@ OBJECTS: Final = st.one_of(
 
 
 class Evaluators(NamedTuple):
-    """A server, and what lint knows of its objects."""
+    """A server, and the same objects as input for lint."""
 
     client: Client
     context: LintContext
@@ -229,7 +229,7 @@ def compare(tree: JsonObject, reply: Response, findings: list[Finding]) -> None:
 
 
 def agree_on_form(message: str, findings: list[Finding]) -> None:
-    """Check the answer to an object that cannot be decoded: the server names fields in one message."""
+    """Check the result for an object that cannot be decoded: the server names all fields in one message."""
     errors = [each for each in findings if each.level == "error"]
     unknown = [each.field for each in errors if each.rule == "unknown-field"]
     if "strict decoding error" in message:
@@ -242,7 +242,7 @@ def agree_on_form(message: str, findings: list[Finding]) -> None:
 def agree_on_causes(
     tree: JsonObject, causes: set[tuple[str, str]], errors: set[tuple[str, str]], unknown: set[str]
 ) -> None:
-    """Check the causes of a refusal; the server stops after an invalid schema, and after invalid metadata."""
+    """Check the causes of a rejection; the server stops after schema errors, and after metadata errors."""
     kind = find_stated(tree)
     schema = check_schema(tree, kind)
     causes, errors = drop_host_disks(causes), drop_host_disks(errors)
@@ -270,7 +270,7 @@ def test_lint_and_dry_run_agree_on_examples(evaluators: Evaluators, tree: JsonOb
 
 @settings(SETTINGS, max_examples=500)
 @given(OBJECTS)
-def test_lint_and_dry_run_agree(evaluators: Evaluators, tree: JsonObject) -> None:
+def test_lint_and_dry_run_agree_on_mutated_objects(evaluators: Evaluators, tree: JsonObject) -> None:
     agree(evaluators, tree)
 
 
@@ -291,7 +291,7 @@ def list_causes(decide: Callable[[], object]) -> set[tuple[str, str]]:
 
 @settings(SETTINGS, max_examples=200)
 @given(OBJECTS)
-def test_webhooks_and_server_agree(evaluators: Evaluators, tree: JsonObject) -> None:
+def test_webhooks_and_standalone_server_agree(evaluators: Evaluators, tree: JsonObject) -> None:
     kind, cluster = find_stated(tree), FileCluster(evaluators.context, DEFAULT_ARCHITECTURE)
     schema = check_schema(tree, kind)
     assume(not (schema.causes or schema.unknown or schema.misfits))

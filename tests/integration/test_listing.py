@@ -197,7 +197,9 @@ def test_continue_token_cannot_be_combined_with_a_resource_version(client: Clien
         pytest.param("!tier", ["zero"], id="absent"),
     ],
 )
-def test_label_selectors_filter(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
+def test_label_selectors_filter_lists(
+    client: Client, paths: NamespacePaths, selector: str, expected: list[str]
+) -> None:
     labels = {"zero": None, "one": {"tier": "a"}, "two": {"tier": "a"}, "three": {"tier": "b"}}
     create(client, paths.instancetypes(), *(build_instancetype(name, labels=own) for name, own in labels.items()))
     assert names(client.get(paths.instancetypes(), labelSelector=selector).tree) == expected
@@ -213,7 +215,9 @@ def test_label_selectors_filter(client: Client, paths: NamespacePaths, selector:
         pytest.param("metadata.namespace=elsewhere", [], id="other namespace"),
     ],
 )
-def test_field_selectors_filter(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
+def test_field_selectors_filter_lists(
+    client: Client, paths: NamespacePaths, selector: str, expected: list[str]
+) -> None:
     fill(client, paths, 3)
     listing = client.get(paths.instancetypes(), fieldSelector=selector).tree
     assert names(listing) == expected

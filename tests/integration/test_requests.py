@@ -75,7 +75,7 @@ def test_missing_object_returns_404_with_its_name(client: Client, paths: Namespa
 
 
 @pytest.mark.parametrize(("pretty", "indented"), [("true", True), ("1", True), ("false", False), ("", False)])
-def test_pretty_indents_json(client: Client, paths: NamespacePaths, pretty: str, indented: bool) -> None:
+def test_pretty_parameter_indents_json(client: Client, paths: NamespacePaths, pretty: str, indented: bool) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     for path in (paths.instancetypes("one"), paths.instancetypes()):
         reply = client.get(path, pretty=pretty)
@@ -229,7 +229,7 @@ def test_discovery_has_an_etag_and_the_requested_media_type(client: Client) -> N
     assert client.get("/apis").tree["kind"] == "APIGroupList"
 
 
-def test_unauthenticated_requests_learn_nothing(server: LoopbackServer, client: Client) -> None:
+def test_unauthenticated_requests_do_not_reveal_resources(server: LoopbackServer, client: Client) -> None:
     assert client.send("GET", "/api/v1/namespaces", headers={"Authorization": ""}).reason == (401, "Unauthorized")
     assert client.send("GET", "/healthz", headers={"Authorization": ""}).body == b"ok"
     assert server.port

@@ -56,7 +56,7 @@ def _update(client: Client, item: JsonObject) -> None:
     assert client.put(f"{CONFIGS}/a", item).status == 200
 
 
-def test_copies_of_one_backup_never_share_a_revision(original: tuple[Path, list[str], str]) -> None:
+def test_copies_of_one_backup_never_share_a_resource_version(original: tuple[Path, list[str], str]) -> None:
     copy, known, _ = original
     copy_system(copy, copy.with_name("second"))
     seen = [int(known[-1])]

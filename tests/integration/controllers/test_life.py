@@ -87,7 +87,7 @@ def check_pinned(vm: VirtualMachine) -> None:
     assert status.observed_generation == status.desired_generation == vm.metadata.generation
 
 
-async def test_removed_revision_name_is_set_again_and_requires_a_restart(tmp_path: Path) -> None:
+async def test_removed_revision_name_is_replaced_and_requires_a_restart(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         await system.wait_for("Running")

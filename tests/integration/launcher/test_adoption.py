@@ -94,7 +94,7 @@ async def test_new_launcher_process_adopts_the_guest_of_a_killed_one(
         assert (ended.state, ended.reason, ended.exit_code) == ("failed", "QemuFailed", None)
 
 
-async def test_guest_can_be_started_again_if_its_supervisor_was_killed_during_start(data: Path) -> None:
+async def test_directory_of_a_guest_that_was_never_started_is_removed(data: Path) -> None:
     async with run_guests(data) as harness:
         harness.places.make("about-to-start")
         found = await adopt_guests(data)

@@ -117,7 +117,7 @@ def test_moved_tag_pulls_the_new_image_and_keeps_the_old_one(tmp_path: Path, reg
     assert [Path(path).read_bytes()[:3] for path in paths] == [b"old", b"new"]
 
 
-def test_image_is_converted_and_gets_an_overlay(tmp_path: Path) -> None:
+def test_image_is_converted_between_raw_and_qcow2_and_overlaid(tmp_path: Path) -> None:
     raw = tmp_path / "disk.img"
     raw.write_bytes(b"begin".ljust(MIB, b"\0") + b"end".ljust(MIB, b"\0"))
     convert(raw, "raw", tmp_path / "disk.qcow2", "qcow2")

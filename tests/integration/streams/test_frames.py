@@ -248,7 +248,7 @@ PIECES = {
 
 
 @pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
-async def test_fragmented_websocket_frames_are_reassembled(tmp_path: Path, pieces: list[bytes]) -> None:
+async def test_received_bytes_do_not_depend_on_websocket_framing(tmp_path: Path, pieces: list[bytes]) -> None:
     async with opened(tmp_path, f"portforward/{ECHO}") as (_, wire):
         for piece in pieces:
             wire.send(piece)

@@ -1,4 +1,4 @@
-"""The web console over HTTP: headers, addresses, WebSockets by cookie, and the link that `virtshape open` prints."""
+"""The web console over HTTP: headers, URLs, WebSockets with a cookie, and the link that `virtshape open` prints."""
 
 import http.client
 import json
@@ -65,7 +65,7 @@ def test_every_response_confines_the_page(browser: BrowserClient, method: str, p
     assert "access-control-allow-origin" not in headers
 
 
-def test_sessions_are_never_cached(browser: BrowserClient) -> None:
+def test_session_responses_are_never_cached(browser: BrowserClient) -> None:
     assert browser.sign_in().headers["cache-control"] == "no-store"
     assert browser.get(SESSION).headers["cache-control"] == "no-store"
 
@@ -76,7 +76,7 @@ def test_other_methods_are_not_allowed(browser: BrowserClient, method: str, allo
     assert (response.status, response.headers["allow"]) == (405, allowed)
 
 
-def test_browsers_are_sent_to_the_console_and_api_clients_are_not(
+def test_root_redirects_browsers_but_not_api_clients_to_the_console(
     server: LoopbackServer, browser: BrowserClient
 ) -> None:
     response = browser.get("/", Accept="text/html,application/xhtml+xml,*/*;q=0.8")
@@ -127,7 +127,7 @@ async def open_browser(folder: Path) -> AsyncIterator[tuple[HttpTransport, dict[
             await transport.close()
 
 
-async def test_page_of_the_console_opens_a_guests_console(tmp_path: Path) -> None:
+async def test_signed_in_page_opens_the_serial_console_of_a_guest(tmp_path: Path) -> None:
     async with open_browser(tmp_path) as (transport, headers):
         socket = await transport.open_socket(Call("GET", GUEST_CONSOLE, headers))
         assert await socket.read() == HELLO
@@ -162,7 +162,7 @@ async def test_console_of_a_guest_ends_with_the_session(tmp_path: Path, monkeypa
         await socket.close()
 
 
-async def test_guests_console_needs_a_session(tmp_path: Path) -> None:
+async def test_serial_console_of_a_guest_requires_a_session(tmp_path: Path) -> None:
     async with open_browser(tmp_path) as (transport, headers):
         del headers["cookie"]
         with pytest.raises(StatusError) as refused:
@@ -202,7 +202,7 @@ def test_up_and_open_print_links_that_sign_in_once(tmp_path: Path) -> None:
 
 
 def open_as_certificate_user(system: System, folder: Path) -> str:
-    """Sign in with a link of a user who has a certificate; return the code."""
+    """Run `virtshape open` as a user with a client certificate, and return the code in its link."""
     made = call_virtshape("user", "add", "jane", "--data-dir", system.directory)
     assert made.returncode == 0, made.stderr
     kubeconfig = folder / "jane.kubeconfig"
@@ -215,7 +215,7 @@ def open_as_certificate_user(system: System, folder: Path) -> str:
     return code
 
 
-def test_open_needs_a_running_server(tmp_path: Path) -> None:
+def test_virtshape_open_requires_a_running_server(tmp_path: Path) -> None:
     opened = call_virtshape("open", "--data-dir", tmp_path / "absent")
     assert opened.returncode == 1
     assert "no virtshape system" in opened.stderr

@@ -83,7 +83,7 @@ def build_map(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
 
 
-async def test_link_signs_in_as_the_user_of_the_kubeconfig(tmp_path: Path) -> None:
+async def test_printed_link_signs_in_as_the_user_of_the_kubeconfig(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         assert page.ready.link is not None
         code = page.ready.link.removeprefix(f"{page.ready.url}/console/#code=")
@@ -132,7 +132,7 @@ async def test_watches_are_forwarded_and_end_with_the_session(tmp_path: Path) ->
             assert [line async for line in lines] == []
 
 
-async def test_errors_of_a_watch_are_forwarded(tmp_path: Path) -> None:
+async def test_watch_errors_are_forwarded(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         await page.sign_in(token=find_token(page.setup.system.kubeconfig.read_text()) or "")
         target = f"{CONFIG_MAPS}?watch=true&fieldSelector=spec.absent=x"
@@ -141,7 +141,7 @@ async def test_errors_of_a_watch_are_forwarded(tmp_path: Path) -> None:
         assert (reply.status, json.loads(reply.body)) == (400, json.loads(direct.body))
 
 
-async def test_console_of_a_guest_is_forwarded(tmp_path: Path) -> None:
+async def test_serial_console_of_a_guest_is_forwarded(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         await page.sign_in(token=find_token(page.setup.system.kubeconfig.read_text()) or "")
         headers = {name: page.headers[name] for name in ("origin", "cookie")}
@@ -155,7 +155,7 @@ async def test_console_of_a_guest_is_forwarded(tmp_path: Path) -> None:
         assert refused.value.code == 403
 
 
-async def test_unreachable_api_server_is_an_error_without_its_address(tmp_path: Path) -> None:
+async def test_error_for_an_unreachable_api_server_does_not_contain_its_address(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         access = replace(get_access(path=str(setup.system.kubeconfig)), server="https://127.0.0.1:1")
         with pytest.raises(StatusError, match=r"^the API server of the cluster is not available$") as refused:
@@ -164,7 +164,7 @@ async def test_unreachable_api_server_is_an_error_without_its_address(tmp_path: 
         assert refused.value.code == 503
 
 
-def test_command_prints_a_link_and_stops_on_a_signal(tmp_path: Path) -> None:
+def test_virtshape_console_prints_a_link_and_stops_on_a_signal(tmp_path: Path) -> None:
     with System(tmp_path / "data", "--no-controllers", "--no-catalog") as system:
         arguments: list[str | Path] = [
             "console",

@@ -71,7 +71,7 @@ def test_cookie_is_only_for_this_host_over_https_and_not_for_scripts(
     assert not any(attribute.startswith("Domain") for attribute in attributes)
 
 
-def test_session_reads_and_writes_the_api(browser: BrowserClient) -> None:
+def test_session_can_read_and_write_objects(browser: BrowserClient) -> None:
     assert browser.get(NODES).reason == (401, "Unauthorized")
     browser.sign_in()
     assert browser.get(NODES).status == 200
@@ -79,7 +79,7 @@ def test_session_reads_and_writes_the_api(browser: BrowserClient) -> None:
     assert browser.send("DELETE", f"{CONFIG_MAPS}/made").status == 200
 
 
-def test_session_watches(browser: BrowserClient) -> None:
+def test_session_can_watch_objects(browser: BrowserClient) -> None:
     browser.sign_in()
     browser.send("POST", CONFIG_MAPS, build_map("watched"))
     response = browser.get(f"{CONFIG_MAPS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name=watched")
@@ -109,7 +109,7 @@ def test_session_has_no_more_permissions_than_its_user(server: LoopbackServer, b
     assert browser.send("POST", CONFIG_MAPS, build_map("made")).reason == (403, "Forbidden")
 
 
-def test_large_bodies_are_read_with_a_session(browser: BrowserClient) -> None:
+def test_session_can_send_large_bodies(browser: BrowserClient) -> None:
     browser.sign_in()
     large = {**build_map("large"), "data": {"text": "x" * 200_000}}
     assert browser.send("POST", CONFIG_MAPS, large).status == 201
@@ -124,7 +124,7 @@ def test_one_time_code_signs_in_its_user_once(server: LoopbackServer, browser: B
         assert "set-cookie" not in other.sign_in(code=code).headers
 
 
-def test_session_cannot_make_codes(browser: BrowserClient) -> None:
+def test_session_cannot_create_one_time_codes(browser: BrowserClient) -> None:
     browser.sign_in()
     assert browser.send("POST", "/console/codes").reason == (401, "Unauthorized")
 
@@ -133,19 +133,19 @@ def test_session_cannot_make_codes(browser: BrowserClient) -> None:
     "body",
     [b"", b"{", b"[]", b'{"token":""}', b'{"token":1}', b'{"token":"a","code":"b"}', b'{"user":"a"}', b'"\xff"'],
 )
-def test_malformed_sign_in_is_a_bad_request(browser: BrowserClient, body: bytes) -> None:
+def test_malformed_sign_in_request_returns_400(browser: BrowserClient, body: bytes) -> None:
     response = browser.send("POST", SESSION, body)
     assert response.reason == (400, "BadRequest")
     assert "set-cookie" not in response.headers
 
 
-def test_sign_in_needs_json(browser: BrowserClient) -> None:
+def test_sign_in_requires_a_json_body(browser: BrowserClient) -> None:
     response = browser.send("POST", SESSION, b'{"token":"x"}', headers={"Content-Type": "text/plain"})
     assert response.reason == (415, "UnsupportedMediaType")
 
 
 @pytest.mark.parametrize("token", ["wrong", "a b", "ä", "e30.e30.e30"])
-def test_wrong_token_is_unauthorized(browser: BrowserClient, token: str) -> None:
+def test_sign_in_with_a_wrong_token_returns_401(browser: BrowserClient, token: str) -> None:
     assert browser.sign_in(token=token).reason == (401, "Unauthorized")
 
 

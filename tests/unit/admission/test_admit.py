@@ -107,7 +107,7 @@ def test_new_vm_gets_only_persistent_defaults() -> None:
     }
 
 
-def test_changed_vm_keeps_its_persistent_defaults() -> None:
+def test_updated_vm_keeps_its_persistent_defaults() -> None:
     old = admitted(vm_tree(memory="1Gi"))
     new = vm_tree(memory="2Gi")
     template = admitted(new, old=old)["spec"]["template"]
@@ -186,7 +186,7 @@ def test_missing_reference_is_rejected(spec: JsonObject, field: str, reason: str
     assert (found, reason in message) == (field, True), message
 
 
-def test_preference_of_the_other_group_is_mentioned() -> None:
+def test_error_for_a_missing_preference_mentions_the_one_of_the_other_group() -> None:
     cluster = FakeCluster([build_flavor("tiny"), build_preference("linux")])
     ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), cluster)
     assert field == "spec.preference.name"
@@ -202,13 +202,13 @@ def test_missing_size_is_not_reported_as_too_small() -> None:
     assert fields == ["spec.instancetype.name", "spec.template.spec.architecture"]
 
 
-def test_missing_reference_is_a_warning_if_configured() -> None:
+def test_missing_instancetype_is_a_warning_if_configured() -> None:
     cluster = FakeCluster([SMALL], instancetype={"missingReference": "Defer"})
     (warning,) = warned(vm_tree(instancetype="smal"), cluster)
     assert warning.endswith('"smal" not found; did you mean small?; the VM can start after it is created')
 
 
-def test_vm_with_a_deleted_instancetype_can_be_changed() -> None:
+def test_vm_with_a_deleted_instancetype_can_be_updated() -> None:
     old = vm_tree(instancetype="gone", runStrategy="Always")
     new = vm_tree(instancetype="gone", runStrategy="Halted")
     assert admitted(new, old=old)["spec"]["runStrategy"] == "Halted"
@@ -228,7 +228,9 @@ RELEASED: dict[str, tuple[JsonObject, JsonObject, str | None]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "marked"), RELEASED.values(), ids=RELEASED)
-def test_vm_that_drops_a_revision_is_annotated(before: JsonObject, after: JsonObject, marked: str | None) -> None:
+def test_vm_without_its_former_revision_name_gets_the_recapture_annotation(
+    before: JsonObject, after: JsonObject, marked: str | None
+) -> None:
     data = to_tree(SMALL)
     revisions = [build_revision(name, data, object_name="small") for name in ("r1", "r2")]
     cluster = FakeCluster([SMALL, LARGE, *revisions])
@@ -252,7 +254,7 @@ def vmi_tree(**spec: Any) -> JsonObject:
     }
 
 
-def test_rejection_includes_warnings() -> None:
+def test_admission_rejection_includes_warnings() -> None:
     tree = vm_tree(instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
     tree["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "0"}
@@ -346,7 +348,7 @@ def test_feature_forbidden_by_the_configuration_is_rejected(
     assert [at for at, _ in refused(vmi, cluster)] == [f"spec.domain.{field}"]
 
 
-def test_missing_default_interface_is_rejected_with_advice() -> None:
+def test_vm_without_an_interface_is_rejected_if_the_default_is_not_permitted() -> None:
     cluster = FakeCluster(network={"permitBridgeInterfaceOnPodNetwork": False})
     memory: JsonObject = {"memory": {"guest": "1Gi"}, "devices": {}}
     ((field, message),) = refused(vm_tree(domain=memory), cluster)
@@ -391,6 +393,6 @@ def test_preference_with_an_unknown_topology_is_rejected() -> None:
     assert [field for field, _ in refused(tree)] == ["spec.cpu.preferredCPUTopology"]
 
 
-def test_other_kinds_are_unchanged() -> None:
+def test_objects_of_other_kinds_are_admitted_unchanged() -> None:
     tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
     assert admitted(tree) is tree

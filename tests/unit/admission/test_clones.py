@@ -1,4 +1,4 @@
-"""Namespaces that volumes are cloned from."""
+"""Source namespaces of cloned volumes."""
 
 import pytest
 from tests.support.build import build_vm
@@ -58,11 +58,11 @@ SPECS: list[tuple[JsonObject, set[str]]] = [
 
 
 @pytest.mark.parametrize(("spec", "namespaces"), SPECS)
-def test_foreign_namespaces_of_a_data_volume_are_found(spec: JsonObject, namespaces: set[str]) -> None:
+def test_source_namespaces_of_a_data_volume_are_found(spec: JsonObject, namespaces: set[str]) -> None:
     assert run_search(search_foreign_origins(build_data_volume(**spec).spec, "default"), find) == namespaces
 
 
-def test_foreign_namespaces_of_all_templates_are_found() -> None:
+def test_source_namespaces_of_all_data_volume_templates_are_found() -> None:
     templates = [{"metadata": {"name": str(n)}, "spec": {"storage": {}, **spec}} for n, (spec, _) in enumerate(SPECS)]
     vm = build_vm(namespace="default", dataVolumeTemplates=templates)
     kind = find_kind("kubevirt.io/v1", "VirtualMachine")
@@ -73,7 +73,7 @@ def test_foreign_namespaces_of_all_templates_are_found() -> None:
 
 
 @pytest.mark.parametrize(("name", "namespaces"), [("near", set()), ("far", {"images"}), ("alias", {"images"})])
-def test_foreign_namespaces_of_a_data_source_are_found(name: str, namespaces: set[str]) -> None:
+def test_source_namespaces_of_a_data_source_are_found(name: str, namespaces: set[str]) -> None:
     assert list_foreign_targets(from_tree(SOURCES[f"default/{name}"], DataSourceSource), "default") == namespaces
 
 

@@ -82,7 +82,7 @@ def test_vm_without_instancetype_and_memory_has_a_warning(named: JsonObject) -> 
 ZERO: JsonObject = {"cpu": {"guest": 0}, "memory": {"guest": "0"}}
 
 
-def test_sizes_of_0_are_left_to_the_vm() -> None:
+def test_instancetype_sizes_of_0_must_be_set_by_the_vm() -> None:
     assert check(ZERO, cpu_guest=4, memory="4Gi") == []
     assert check(ZERO, SPREAD, cpu_guest=4, domain={"resources": {"requests": {"memory": "1Gi"}}}) == []
     assert check(ZERO) == []
@@ -92,7 +92,7 @@ def test_sizes_of_0_are_left_to_the_vm() -> None:
     assert "choose an instance type that sets spec.memory.guest" in warning.message
 
 
-def test_vm_keeps_its_own_sizes_with_sizes_of_0() -> None:
+def test_vm_may_set_sizes_that_are_0_in_its_instancetype() -> None:
     shape = Shape(build_instancetype_spec(**ZERO))
     vm = build_vm(instancetype="x", cpu_guest=4, memory="4Gi")
     domain = dry_run_vm(vm, shape, None, DEFAULT_ARCHITECTURE).spec.domain
@@ -145,13 +145,15 @@ def test_vm_must_set_sizes_that_the_instancetype_leaves_open(domain: JsonObject,
         pytest.param({"cpu": None}, {"cpu": {"guest": 4}}, [], id="memory given once"),
     ],
 )
-def test_sizes_of_vm_and_instancetype_conflict(instancetype: JsonObject, domain: JsonObject, found: list[str]) -> None:
+def test_sizes_set_by_both_vm_and_instancetype_conflict(
+    instancetype: JsonObject, domain: JsonObject, found: list[str]
+) -> None:
     assert fields(check(instancetype, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 
 @pytest.mark.parametrize("name", [*TOPOLOGIES, None])
 @pytest.mark.parametrize("vcpus", [3, 4])
-def test_vcpus_of_the_vm_that_do_not_spread_are_rejected(name: str | None, vcpus: int) -> None:
+def test_vcpus_of_the_vm_that_cannot_be_spread_are_rejected(name: str | None, vcpus: int) -> None:
     preference = {"cpu": {"preferredCPUTopology": name}}
     found = fields(check(SIZELESS, preference, cpu_guest=vcpus, memory="1Gi"))
     assert found == ([(f"{DOMAIN}.cpu.guest",)] if (name, vcpus) == ("spread", 3) else [])
@@ -166,7 +168,7 @@ def test_vcpus_of_the_vm_that_do_not_spread_are_rejected(name: str | None, vcpus
         ({"topology": {"cores": 2, "sockets": 3}}, None),
     ],
 )
-def test_vcpus_of_an_instancetype_that_do_not_spread_are_rejected(cpu: JsonObject, field: str | None) -> None:
+def test_vcpus_of_an_instancetype_that_cannot_be_spread_are_rejected(cpu: JsonObject, field: str | None) -> None:
     assert fields(check({"cpu": cpu}, SPREAD)) == ([] if field is None else [(field,)])
 
 

@@ -95,7 +95,7 @@ ALWAYS_POSSIBLE = {
     *("spec.devices.preferredTPM", "spec.devices.preferredVirtualGPUOptions"),
     "spec.devices.preferredInterfaceMasquerade",
 }
-"""Fields with values that some guest can have, or whose errors the server rejects; all switches are among them too."""
+"""Fields whose values some guest can have, or whose invalid values the server rejects; boolean fields are exempt too."""
 
 
 def find(spec: JsonObject, **settings: Any) -> list[tuple[str, str]]:
@@ -105,14 +105,14 @@ def find(spec: JsonObject, **settings: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("field", "spec", "message"), CASES, ids=[f"{field} {text}" for field, _, text in CASES])
-def test_impossible_value_is_found(field: str, spec: JsonObject, message: str) -> None:
+def test_preferred_value_that_no_guest_can_have_is_reported(field: str, spec: JsonObject, message: str) -> None:
     found = find(spec)
     assert [stated for stated, _ in found] == [field]
     assert message in found[0][1]
 
 
 def list_fields(struct: type[Any], at: str) -> dict[str, object]:
-    """Return the fields of the sections of a preference, with their types."""
+    """Return the type of each field in the sections of a preference, by field path."""
     fields: dict[str, object] = {}
     for one in msgspec.structs.fields(struct):
         types = getattr(one.type, "__args__", (one.type,))
@@ -124,20 +124,20 @@ def list_fields(struct: type[Any], at: str) -> dict[str, object]:
     return fields
 
 
-def test_every_field_is_checked_or_always_possible() -> None:
+def test_every_preference_field_is_checked_or_always_possible() -> None:
     fields = list_fields(VirtualMachinePreferenceSpec, "spec")
     switches = {field for field, type_ in fields.items() if type_ is bool}
     checked = {field for field in fields if any(case.startswith(field) for case, _, _ in CASES)}
     assert set(fields) - checked - switches == ALWAYS_POSSIBLE
 
 
-def test_common_preferences_are_possible() -> None:
+def test_common_preferences_have_only_possible_values() -> None:
     preferences = [spec for found in catalog.load() if (spec := preference_spec(found)) is not None]
     assert len(preferences) > 50
     assert [error for spec in preferences for error in check_possible(spec, None)] == []
 
 
-def test_value_of_another_architecture_is_possible() -> None:
+def test_preferred_value_for_another_architecture_is_possible() -> None:
     assert find({"machine": {"preferredMachineType": "virt"}}) == []
     assert find({"machine": {"preferredMachineType": "virt"}, "preferredArchitecture": "amd64"}) != []
 
@@ -155,7 +155,7 @@ def test_configured_machine_type_is_possible() -> None:
         ("flavor.kubevirt.io/v1alpha1", "VirtualMachinePreference"),
     ],
 )
-def test_preference_is_admitted_with_a_warning(api_version: str, kind: str) -> None:
+def test_impossible_preference_is_admitted_with_a_warning(api_version: str, kind: str) -> None:
     found = find_kind(api_version, kind)
     assert found is not None
     tree = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "odd"}}

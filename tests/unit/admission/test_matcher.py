@@ -177,7 +177,7 @@ def test_matcher_with_only_a_captured_revision_is_removed(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_added_and_removed_matchers_are_unchanged(role: str) -> None:
+def test_added_or_removed_matcher_keeps_its_revision(role: str) -> None:
     with_one, without = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role)), build_vm()
     before = to_tree(with_one), to_tree(without)
     clear_captured_revisions(with_one, without)

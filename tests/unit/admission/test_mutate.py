@@ -51,7 +51,7 @@ def test_only_persistent_preferences_are_written() -> None:
     assert (tree, warnings) == (to_tree(expected), [])
 
 
-def test_fields_of_the_vm_are_kept() -> None:
+def test_persistent_defaults_do_not_replace_fields_of_the_vm() -> None:
     own: JsonObject = {
         "preference": "linux",
         "domain": {"machine": {"type": "q35"}},
@@ -134,14 +134,14 @@ def test_all_problems_of_matchers_are_reported_at_once() -> None:
 CAPTURED: JsonObject = {"instancetypeRef": {"name": "a", "controllerRevisionRef": {"name": "captured"}}}
 
 
-def test_change_of_the_object_clears_the_captured_revision() -> None:
+def test_change_of_the_instancetype_clears_the_captured_revision() -> None:
     old = build_vm(instancetype={"name": "a", "revisionName": "captured"}, status=CAPTURED)
     new = build_vm(instancetype={"name": "b", "revisionName": "captured"})
     tree, _ = mutate(new, old=old)
     assert tree["spec"]["instancetype"] == {"name": "b"}
 
 
-def test_change_of_the_object_with_a_user_revision_is_rejected() -> None:
+def test_change_of_the_instancetype_with_a_user_revision_is_rejected() -> None:
     old = build_vm(instancetype={"name": "a", "revisionName": "mine"}, status=CAPTURED)
     with pytest.raises(StatusError, match="without updating the RevisionName"):
         mutate(build_vm(instancetype={"name": "b", "revisionName": "mine"}), old=old)

@@ -25,5 +25,5 @@ CASES: dict[str, tuple[Any, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize(("tree", "before", "after", "expected"), CASES.values(), ids=CASES)
-def test_only_changed_fields_are_written(tree: Any, before: Any, after: Any, expected: Any) -> None:
+def test_overlay_writes_only_changed_fields(tree: Any, before: Any, after: Any, expected: Any) -> None:
     assert overlay(tree, before, after) == expected

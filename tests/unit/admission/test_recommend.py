@@ -123,17 +123,17 @@ def test_sufficient_instancetypes_are_sorted_by_size(need: dict[str, Any], names
         ),
     ],
 )
-def test_closest_mismatch_has_reasons(need: dict[str, Any], nearest: str, reasons: list[str]) -> None:
+def test_closest_mismatch_is_recommended_with_reasons(need: dict[str, Any], nearest: str, reasons: list[str]) -> None:
     first = recommend(OFFERS, build_need(**need)).missing[0]
     assert (first.offer.name, first.reasons) == (nearest, reasons)
 
 
-def test_unwanted_features_are_reasons() -> None:
+def test_unwanted_features_exclude_an_instancetype() -> None:
     need = Need(dedicated=False, hugepages=False)
     (miss,) = recommend([build_offer("fast", 4, "8Gi", dedicated=True, hugepages={"pageSize": "2Mi"})], need).missing
     assert miss.reasons == ["dedicated CPUs, which are excluded", "hugepages, which are excluded"]
 
 
-def test_cluster_wide_kind_is_first_of_the_same_name() -> None:
+def test_cluster_instancetype_is_listed_before_a_namespaced_one() -> None:
     offers = [build_offer("same", 1, "1Gi", kind) for kind in ("VirtualMachineInstancetype", CLUSTER)]
     assert [offer.kind for offer in recommend(offers, Need()).fitting] == [CLUSTER, "VirtualMachineInstancetype"]

@@ -58,7 +58,7 @@ def test_admission_request_is_decoded() -> None:
     assert (request.new, request.old, request.dry_run) == (REQUEST["object"], None, True)
 
 
-def test_unknown_kind_is_not_found() -> None:
+def test_admission_request_for_an_unknown_kind_is_rejected() -> None:
     assert parse_admission_request(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
 
 
@@ -77,7 +77,7 @@ def test_invalid_admission_review_is_rejected(data: bytes) -> None:
     assert caught.value.code == 400
 
 
-def test_unchanged_object_has_empty_patch() -> None:
+def test_response_for_an_unchanged_object_has_no_patch() -> None:
     request = parse_admission_request(review())
     assert read(allow(request)) == {"uid": "u1", "allowed": True}
     assert request.new is not None
@@ -85,7 +85,7 @@ def test_unchanged_object_has_empty_patch() -> None:
     assert read(allow(request, Admitted(dict(request.new), []))) == {"uid": "u1", "allowed": True}
 
 
-def test_changed_object_has_a_patch_and_warnings() -> None:
+def test_response_for_a_changed_object_has_a_patch_and_warnings() -> None:
     request = parse_admission_request(review())
     response = read(allow(request, Admitted({**(request.new or {}), "spec": {"running": True}}, ["mind this"])))
     patch = json.loads(base64.b64decode(response.pop("patch")))
@@ -93,7 +93,7 @@ def test_changed_object_has_a_patch_and_warnings() -> None:
     assert response == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
 
 
-def test_rejection_has_all_causes() -> None:
+def test_rejection_response_has_all_causes() -> None:
     error = StatusError(422, "Invalid", "a, b", [FieldError(f"spec.{x}", f"bad {x}") for x in "ab"])
     error.warnings = ("old",)
     response = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
@@ -125,7 +125,7 @@ OBJECT = {
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
-def test_objects_are_converted_without_loss(version: str) -> None:
+def test_conversion_review_converts_objects_without_loss(version: str) -> None:
     wanted = f"instancetype.kubevirt.io/{version}"
     response = convert(wanted, OBJECT, OBJECT)
     assert response["result"] == {"status": "Success"}
@@ -196,7 +196,7 @@ CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "patch"), CASES.values(), ids=CASES.keys())
-def test_patch_has_the_expected_operations(before: Any, after: Any, patch: list[dict[str, Any]]) -> None:
+def test_generated_patch_has_the_expected_operations(before: Any, after: Any, patch: list[dict[str, Any]]) -> None:
     assert create_json_patch(before, after) == patch
 
 
@@ -211,5 +211,5 @@ OBJECTS = st.dictionaries(st.sampled_from(["a", "b/c", "d~e"]), TREES, max_size=
 
 
 @given(OBJECTS, OBJECTS)
-def test_applied_patch_gives_the_second_tree(before: Any, after: Any) -> None:
+def test_generated_patch_turns_the_first_tree_into_the_second(before: Any, after: Any) -> None:
     assert patch_json(before, create_json_patch(before, after)) == after

@@ -108,5 +108,5 @@ def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_features_of_the_architecture_are_accepted(tree: JsonObject) -> None:
+def test_supported_features_of_the_architecture_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional_complete, tree, [])

@@ -44,7 +44,9 @@ CASES: dict[str, tuple[JsonObject, JsonObject | None, list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "configuration", "fields"), CASES.values(), ids=CASES)
-def test_disallowed_configuration_is_reported(tree: JsonObject, configuration: Any, fields: list[str]) -> None:
+def test_field_that_the_configuration_does_not_allow_is_reported(
+    tree: JsonObject, configuration: Any, fields: list[str]
+) -> None:
     settings = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert [each.field for each in check_configured(read(tree), "spec", settings)] == fields
 

@@ -67,5 +67,5 @@ def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_valid_volumes_are_accepted(tree: JsonObject) -> None:
+def test_volumes_of_disks_and_acpi_tables_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional, tree, [])
