@@ -71,7 +71,7 @@ def test_session_responses_are_never_cached(browser: BrowserClient) -> None:
 
 
 @pytest.mark.parametrize(("method", "allowed"), [("PUT", "GET, HEAD"), ("OPTIONS", "GET, HEAD")])
-def test_other_methods_are_not_allowed(browser: BrowserClient, method: str, allowed: str) -> None:
+def test_web_console_allows_only_get_and_head(browser: BrowserClient, method: str, allowed: str) -> None:
     response = browser.send(method, "/console/")
     assert (response.status, response.headers["allow"]) == (405, allowed)
 

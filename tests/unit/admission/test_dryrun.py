@@ -82,7 +82,7 @@ def test_vm_without_instancetype_and_memory_has_a_warning(named: JsonObject) -> 
 ZERO: JsonObject = {"cpu": {"guest": 0}, "memory": {"guest": "0"}}
 
 
-def test_instancetype_sizes_of_0_must_be_set_by_the_vm() -> None:
+def test_vm_is_checked_for_the_sizes_that_are_0_in_its_instancetype() -> None:
     assert check(ZERO, cpu_guest=4, memory="4Gi") == []
     assert check(ZERO, SPREAD, cpu_guest=4, domain={"resources": {"requests": {"memory": "1Gi"}}}) == []
     assert check(ZERO) == []

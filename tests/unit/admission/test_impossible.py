@@ -95,7 +95,7 @@ ALWAYS_POSSIBLE = {
     *("spec.devices.preferredTPM", "spec.devices.preferredVirtualGPUOptions"),
     "spec.devices.preferredInterfaceMasquerade",
 }
-"""Fields whose values some guest can have, or whose invalid values the server rejects; boolean fields are exempt too."""
+"""Fields that need no check: some guest can have each valid value. Boolean fields need none either."""
 
 
 def find(spec: JsonObject, **settings: Any) -> list[tuple[str, str]]:

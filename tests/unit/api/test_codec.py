@@ -1,4 +1,4 @@
-"""Strict decoding: valid input is decoded, invalid input is refused with all problems."""
+"""Strict decoding: valid input is decoded, invalid input is rejected with all problems."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -13,7 +13,7 @@ from virtshape.api.problems import DecodeError
 
 
 class Grams(str):
-    """Scalar with its own syntax, like a quantity."""
+    """A scalar type with its own syntax, like a quantity."""
 
     __slots__ = ()
 
@@ -164,11 +164,11 @@ ONE_PROBLEM: dict[str, tuple[object, str, str, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "field", "message", "rule"), ONE_PROBLEM.values(), ids=ONE_PROBLEM)
-def test_problem_has_path_message_and_rule(tree: object, field: str, message: str, rule: str) -> None:
+def test_decode_problem_has_path_message_and_rule(tree: object, field: str, message: str, rule: str) -> None:
     assert [(one.field, one.message, one.rule) for one in problems_of(tree)] == [(field, message, rule)]
 
 
-def test_all_problems_are_reported_at_once() -> None:
+def test_all_decode_problems_are_reported_at_once() -> None:
     vm = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -198,7 +198,7 @@ def test_all_problems_are_reported_at_once() -> None:
     ]
 
 
-def test_at_most_100_problems_are_collected() -> None:
+def test_at_most_100_decode_problems_are_collected() -> None:
     assert len(problems_of({f"field{number}": 1 for number in range(1000)})) == 100
 
 

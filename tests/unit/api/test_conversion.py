@@ -62,7 +62,7 @@ def test_encoded_object_decodes_to_the_same_object(obj: Model) -> None:
 
 @with_large_objects
 @given(OBJECTS, st.data())
-def test_round_trip_through_any_versions_changes_nothing(obj: Any, data: st.DataObject) -> None:
+def test_conversion_through_any_versions_and_back_changes_nothing(obj: Any, data: st.DataObject) -> None:
     group, _, version = obj.api_version.partition("/")
     journey = data.draw(st.lists(st.sampled_from(VERSIONS[group]), min_size=1))
     converted: Any = obj
@@ -73,7 +73,7 @@ def test_round_trip_through_any_versions_changes_nothing(obj: Any, data: st.Data
 
 @with_large_objects
 @given(OBJECTS, st.data())
-def test_bytes_and_objects_convert_alike(obj: Any, data: st.DataObject) -> None:
+def test_conversion_of_bytes_equals_conversion_of_objects(obj: Any, data: st.DataObject) -> None:
     group = obj.api_version.partition("/")[0]
     version = data.draw(st.sampled_from(VERSIONS[group]))
     assert convert_bytes(codec.encode(obj), f"{group}/{version}") == codec.encode(convert(obj, version))
@@ -86,7 +86,7 @@ def test_conversion_changes_only_the_api_version(source: str, target: str) -> No
 
 
 @pytest.mark.parametrize(("source", "target"), list(pairwise(INSTANCETYPE_VERSIONS)))
-def test_deprecated_values_are_not_converted(source: str, target: str) -> None:
+def test_conversion_keeps_deprecated_values(source: str, target: str) -> None:
     spec = {"cpu": {"preferredCPUTopology": "preferCores"}, "firmware": {"preferredUseEfi": True}}
     assert convert(build_preference(source, **spec), target) == build_preference(target, **spec)
 
@@ -120,7 +120,7 @@ def test_quantity_keeps_its_format_after_conversion() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta3", ""])
-def test_unknown_version_is_refused(version: str) -> None:
+def test_conversion_to_an_unknown_version_is_rejected(version: str) -> None:
     with pytest.raises(ValueError, match="has no version"):
         convert(build_instancetype(), version)
 
@@ -172,17 +172,17 @@ SIZE: dict[str, Any] = {"cpu": {"guest": 1}, "memory": {"guest": "128Mi"}}
         ),
     ],
 )
-def test_every_payload_decodes_to_the_stored_version(payload: object) -> None:
+def test_every_revision_payload_decodes_to_the_stored_version(payload: object) -> None:
     assert read_revision_payload(payload, "VirtualMachineInstancetype") == build_instancetype(**SIZE)
 
 
-def test_payload_of_the_other_scope_is_accepted() -> None:
+def test_revision_payload_of_the_other_scope_is_accepted() -> None:
     payload = {"apiVersion": f"{INSTANCETYPE}/v1beta1", "kind": "VirtualMachineClusterInstancetype", "spec": SIZE}
     read = read_revision_payload(payload, "VirtualMachineInstancetype")
     assert codec.to_tree(read) == payload | {"apiVersion": f"{INSTANCETYPE}/v1beta2"}
 
 
-def test_payload_without_a_kind_has_the_requested_kind() -> None:
+def test_revision_payload_without_a_kind_has_the_requested_kind() -> None:
     payload = {"apiVersion": "", "spec": encode_spec({"devices": {"preferredDiskBus": "virtio"}})}
     expected = build_preference(devices={"preferredDiskBus": "virtio"})
     assert read_revision_payload(payload, "VirtualMachinePreference") == expected
@@ -242,6 +242,6 @@ UNDECODABLE = "failed to decode object in ControllerRevision"
         ),
     ],
 )
-def test_other_payloads_are_refused(payload: object, message: str) -> None:
+def test_invalid_revision_payload_is_rejected(payload: object, message: str) -> None:
     with pytest.raises(PayloadError, match=f"^{message}"):
         read_revision_payload(payload, "VirtualMachineInstancetype")

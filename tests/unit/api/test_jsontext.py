@@ -23,11 +23,11 @@ DUPLICATES: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("text", "paths"), DUPLICATES.values(), ids=DUPLICATES)
-def test_duplicate_keys_are_found_with_their_paths(text: str, paths: list[str]) -> None:
+def test_duplicate_json_keys_are_found_with_their_paths(text: str, paths: list[str]) -> None:
     assert find_duplicate_keys(text) == find_duplicate_keys(text.encode()) == paths
 
 
-def test_every_key_and_item_has_its_offset() -> None:
+def test_every_json_key_and_item_has_its_offset() -> None:
     text = '{"a": [1, {"b,": "x]"}, []], "c\\"": {"d": null}, "e": "{"}'
     found = {format_path(path): text[offset:].split(":")[0] for path, offset in scan_keys(text)}
     assert found == {

@@ -28,7 +28,7 @@ def test_kind_is_found_by_api_version_and_by_path(kind: Kind) -> None:
     assert find_resource(kind.group, kind.version, kind.plural) is kind
 
 
-def test_names_of_resources_are_unique() -> None:
+def test_resource_names_are_unique() -> None:
     resources = {(kind.group, kind.plural): kind for kind in KINDS}.values()
     names = Counter(name for kind in resources for name in {kind.plural, kind.singular, *kind.short_names})
     assert [name for name, count in names.items() if count > 1] == []
@@ -68,7 +68,7 @@ NAMES: dict[str, tuple[str, str, str, str, str, bool]] = {
 @pytest.mark.parametrize(
     ("api_version", "name", "plural", "singular", "short_names", "namespaced"), NAMES.values(), ids=NAMES
 )
-def test_names_match_kubernetes_and_kubevirt(
+def test_names_of_kinds_match_kubernetes_and_kubevirt(
     api_version: str, name: str, plural: str, singular: str, short_names: str, namespaced: bool
 ) -> None:
     kind = find_kind(api_version, name)
@@ -94,7 +94,7 @@ def test_unknown_kind_is_not_found() -> None:
     assert find_resource("kubevirt.io", "v2", "virtualmachines") is None
 
 
-def test_table_of_kinds_imports_no_structs() -> None:
+def test_kinds_module_imports_no_structs() -> None:
     code = "import sys, virtshape.api.kinds; print([name for name in sys.modules if 'api.kubevirt' in name])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
@@ -155,7 +155,7 @@ UNKNOWN: dict[str, tuple[object, list[tuple[str, str, str]]]] = {
 
 
 @pytest.mark.parametrize(("tree", "problems"), UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown_kind_is_refused_with_similar_names(tree: object, problems: list[tuple[str, str, str]]) -> None:
+def test_error_for_an_unknown_kind_suggests_similar_names(tree: object, problems: list[tuple[str, str, str]]) -> None:
     with pytest.raises(DecodeError) as from_tree:
         codec.object_from_tree(tree)
     with pytest.raises(DecodeError) as from_text:
@@ -164,6 +164,6 @@ def test_unknown_kind_is_refused_with_similar_names(tree: object, problems: list
     assert [(cause.field, cause.message, cause.rule) for cause in from_tree.value.causes] == problems
 
 
-def test_object_that_is_not_json_is_refused() -> None:
+def test_object_that_is_not_json_is_rejected() -> None:
     with pytest.raises(DecodeError, match="invalid JSON at line 1, column 1"):
         codec.decode_object(b"kind: Secret")

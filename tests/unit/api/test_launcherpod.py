@@ -1,4 +1,4 @@
-"""Termination messages within the size that Kubernetes keeps, and the label that Services select."""
+"""Termination messages within Kubernetes' size limit, and the label that Services select."""
 
 import pytest
 
@@ -19,13 +19,13 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("message", "kept"), TEXTS.values(), ids=TEXTS.keys())
-def test_message_is_parsed_as_far_as_it_fits(message: TerminationMessage, kept: str) -> None:
+def test_termination_message_is_truncated_to_the_size_limit(message: TerminationMessage, kept: str) -> None:
     text = format_termination_message(message)
     assert len(text) <= MAX_BYTES
     assert parse_termination_message(text.decode()) == TerminationMessage(message.reason, kept)
 
 
-def test_other_text_becomes_the_message() -> None:
+def test_plain_text_is_parsed_as_the_termination_message() -> None:
     assert parse_termination_message("exec format error\n") == TerminationMessage(message="exec format error")
 
 
@@ -38,5 +38,5 @@ def test_other_text_becomes_the_message() -> None:
     ],
     ids=["short", "longest label", "longer than a label"],
 )
-def test_vmi_id_is_a_label_value(name: str, expected: str) -> None:
+def test_vmi_id_is_a_valid_label_value(name: str, expected: str) -> None:
     assert format_vmi_id(name) == expected

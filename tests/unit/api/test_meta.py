@@ -12,12 +12,12 @@ from virtshape.api.meta import NO_METADATA, KubernetesObject, ObjectMeta, find_a
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import Status
 
-KINDS = [kind for kind in find_kinds() if kind not in (DataVolumeTemplateSpec, Status)]  # part of a VM, no object
+KINDS = [kind for kind in find_kinds() if kind not in (DataVolumeTemplateSpec, Status)]  # these are parts of objects
 HEAD: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
-def test_every_kind_has_metadata_by_construction(kind: type[Model]) -> None:
+def test_every_kind_has_default_metadata(kind: type[Model]) -> None:
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     assert issubclass(kind, KubernetesObject)
@@ -25,7 +25,7 @@ def test_every_kind_has_metadata_by_construction(kind: type[Model]) -> None:
 
 
 @pytest.mark.parametrize("metadata", [{}, {"metadata": None}], ids=["absent", "null"])
-def test_missing_metadata_reads_as_empty_and_is_not_written(metadata: JsonObject) -> None:
+def test_missing_metadata_is_decoded_as_empty_and_not_encoded(metadata: JsonObject) -> None:
     for item in (from_tree(HEAD | metadata, ConfigMap), decode(encode(HEAD | metadata), ConfigMap)):
         assert (item.metadata.name, find_annotation(item.metadata, "a")) == (None, None)
         assert to_tree(item) == HEAD
@@ -34,12 +34,12 @@ def test_missing_metadata_reads_as_empty_and_is_not_written(metadata: JsonObject
 
 
 @pytest.mark.parametrize("metadata", [{}, {"name": "a", "labels": {}}], ids=["empty", "name"])
-def test_stated_metadata_is_written_as_it_was_read(metadata: JsonObject) -> None:
+def test_explicit_metadata_is_encoded_as_it_was_decoded(metadata: JsonObject) -> None:
     tree = {**HEAD, "metadata": metadata}
     assert to_tree(from_tree(tree, ConfigMap)) == tree
 
 
-def test_shared_empty_metadata_cannot_be_changed() -> None:
+def test_shared_default_metadata_cannot_be_changed() -> None:
     item = ConfigMap(api_version="v1", kind="ConfigMap")
     with pytest.raises(AttributeError):
         item.metadata.name = "a"

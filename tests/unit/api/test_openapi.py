@@ -61,7 +61,7 @@ def test_schema_is_named_after_group_and_version(kind: Served, name: str) -> Non
 
 
 @pytest.mark.parametrize("suffix", ["", "List"])
-def test_kind_and_its_list_state_their_group_version_kind(suffix: str) -> None:
+def test_kind_and_list_schemas_have_their_group_version_kind(suffix: str) -> None:
     schema = write_components([INSTANCETYPE])[component_name(INSTANCETYPE) + suffix]
     assert schema["x-kubernetes-group-version-kind"] == [
         {
@@ -73,14 +73,14 @@ def test_kind_and_its_list_state_their_group_version_kind(suffix: str) -> None:
 
 
 @both_documents
-def test_every_reference_has_a_target(write: Any, prefix: str) -> None:
+def test_every_openapi_reference_has_a_target(write: Any, prefix: str) -> None:
     schemas = write(KINDS)
     targets = {target for schema in schemas.values() for target in find_values(schema, "$ref")}
     assert targets <= {f"{prefix}{name}" for name in schemas}
 
 
 @both_documents
-def test_schema_of_a_kind_shows_required_fields_of_its_spec(write: Any, prefix: str) -> None:
+def test_schema_of_a_kind_contains_the_required_fields_of_its_spec(write: Any, prefix: str) -> None:
     properties = write([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]
     assert properties["spec"]["required"] == ["cpu", "memory"]
     assert list(find_values(properties["metadata"], "$ref")) == [
@@ -88,7 +88,7 @@ def test_schema_of_a_kind_shows_required_fields_of_its_spec(write: Any, prefix: 
     ]
 
 
-def test_reference_keeps_the_description_of_its_field() -> None:
+def test_openapi_reference_keeps_the_description_of_its_field() -> None:
     spec = write_components([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]["spec"]
     assert spec["properties"]["cpu"] == {
         "description": "The guest's vCPUs: either a number or an exact topology.",
@@ -96,7 +96,7 @@ def test_reference_keeps_the_description_of_its_field() -> None:
     }
 
 
-def test_v2_uses_neither_any_of_nor_all_of() -> None:
+def test_openapi_v2_uses_neither_any_of_nor_all_of() -> None:
     for schema in write_definitions(KINDS).values():
         assert not list(find_values(schema, "anyOf"))
         assert not list(find_values(schema, "allOf"))
@@ -107,26 +107,26 @@ class CPUTopology(Model):
 
 
 class WrapperSpec(Model):
-    """Spec with two structs of one name."""
+    """A spec with two structs of the same name."""
 
     ours: CPUTopology
     theirs: domain.CPUTopology
 
 
 class Wrapper(Model):
-    """Kind with this spec."""
+    """A kind whose spec has two structs of the same name."""
 
     spec: WrapperSpec
 
 
-def test_two_structs_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_structs_with_the_same_name_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CPUTopology, "__module__", domain.__name__)
     with pytest.raises(ValueError, match="would both be called"):
         write_components([Served("kubevirt.io", "v1", Wrapper)])
 
 
 def find_values(schema: Any, keyword: str) -> Iterator[Any]:
-    """Yield the values of a keyword; a property of that name does not count."""
+    """Yield the values of a schema keyword; properties with the same name are skipped."""
     if keyword in schema:
         yield schema[keyword]
     inner = [*schema.get("properties", {}).values(), *schema.get("allOf", ())]

@@ -28,7 +28,7 @@ def test_format_path_and_parse_path_are_inverses(parts: tuple[Part, ...], path: 
 
 
 @given(st.lists(st.text("ab.0-/ é") | st.integers(0, 99)))
-def test_any_parts_without_brackets_round_trip(parts: list[Part]) -> None:
+def test_field_paths_without_brackets_round_trip(parts: list[Part]) -> None:
     assert parse_path(format_path(parts)) == tuple(map(str, parts))
 
 

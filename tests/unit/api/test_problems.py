@@ -19,24 +19,24 @@ CODES: dict[str, tuple[list[FieldError], int, str]] = {
 
 
 @pytest.mark.parametrize(("problems", "code", "reason"), CODES.values(), ids=CODES)
-def test_rules_decide_the_status_code(problems: list[FieldError], code: int, reason: str) -> None:
+def test_rules_of_problems_decide_the_status_code(problems: list[FieldError], code: int, reason: str) -> None:
     error = DecodeError(problems)
     assert isinstance(error, StatusError)
     assert (error.code, error.reason) == (code, reason)
 
 
-def test_every_problem_is_a_cause() -> None:
+def test_every_decode_problem_is_a_status_cause() -> None:
     assert DecodeError([UNKNOWN, MISSING]).causes == (
         FieldError("spec.buss", 'unknown field "buss"', "FieldValueForbidden", "unknown-field"),
         FieldError("spec.name", 'missing required field "name"', "FieldValueRequired", "missing-field"),
     )
 
 
-def test_message_lists_all_problems() -> None:
+def test_status_message_lists_all_problems() -> None:
     assert str(DecodeError([UNKNOWN, SYNTAX])) == 'spec.buss: unknown field "buss"; invalid JSON'
 
 
-def test_long_message_is_shortened_and_keeps_all_causes() -> None:
+def test_long_status_message_is_shortened_but_has_all_causes() -> None:
     error = DecodeError([UNKNOWN] * 12)
     assert error.message.endswith("; and 2 more")
     assert len(error.causes) == 12

@@ -30,7 +30,7 @@ def shape(quantity: Quantity) -> tuple[str, Format]:
 
 
 @pytest.mark.parametrize("case", RECORDED["read"], ids=lambda case: case["written"])
-def test_text_is_parsed_like_kubernetes(case: dict[str, Any]) -> None:
+def test_quantity_is_parsed_as_in_kubernetes(case: dict[str, Any]) -> None:
     quantity = Quantity(case["written"])
 
     assert shape(quantity) == (case["text"], case["format"])
@@ -40,13 +40,13 @@ def test_text_is_parsed_like_kubernetes(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", RECORDED["refused"], ids=ascii)
-def test_text_that_kubernetes_refuses_is_refused(text: str) -> None:
+def test_quantity_that_kubernetes_rejects_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=f"^expected a quantity such as 4Gi, got {re.escape(repr(text))}: "):
         Quantity(text)
 
 
 @pytest.mark.parametrize("case", RECORDED["sums"], ids=lambda case: f"{case['left']} and {case['right']}")
-def test_sums_differences_and_order_match_kubernetes(case: dict[str, Any]) -> None:
+def test_quantity_arithmetic_and_order_match_kubernetes(case: dict[str, Any]) -> None:
     left, right = Quantity(case["left"]), Quantity(case["right"])
 
     assert left.plus(right) == case["sum"]
@@ -56,7 +56,7 @@ def test_sums_differences_and_order_match_kubernetes(case: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("case", RECORDED["whole"], ids=lambda case: f"{case['amount']} {case['format']}")
-def test_integer_is_formatted_like_kubernetes(case: dict[str, Any]) -> None:
+def test_integer_quantity_is_formatted_as_in_kubernetes(case: dict[str, Any]) -> None:
     assert shape(Quantity.of(case["amount"], case["format"])) == (case["text"], case["format"])
 
 
@@ -77,24 +77,24 @@ def test_integer_is_formatted_like_kubernetes(case: dict[str, Any]) -> None:
         (1e-7, "100e-9", "DecimalExponent"),
     ],
 )
-def test_json_number_is_parsed_like_the_text_go_would_send(number: float, text: str, format_: Format) -> None:
+def test_json_number_is_parsed_as_its_text_in_go(number: float, text: str, format_: Format) -> None:
     assert shape(Quantity(number)) == (text, format_)
 
 
 @pytest.mark.parametrize("value", [None, True, False, [], ["1Gi"], {"a": 1}, b"1Gi"], ids=repr)
-def test_values_other_than_strings_and_numbers_are_refused(value: Any) -> None:
+def test_quantity_must_be_a_string_or_number(value: Any) -> None:
     with pytest.raises(TypeError, match=f"^expected a quantity such as 4Gi, got {re.escape(repr(value))}: "):
         Quantity(value)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_nan_and_infinity_are_refused(number: float) -> None:
+def test_nan_and_infinity_are_not_quantities(number: float) -> None:
     with pytest.raises(ValueError, match=r"^expected a quantity such as 4Gi, got "):
         Quantity(number)
 
 
 @pytest.mark.parametrize("text", ["Gi", "m", "e3", "+", "-", ".", "-.k"])
-def test_suffix_without_a_number_is_refused_unlike_in_go(text: str) -> None:
+def test_quantity_suffix_without_a_number_is_rejected_unlike_in_go(text: str) -> None:
     with pytest.raises(ValueError, match="expected a quantity"):
         Quantity(text)
 
@@ -109,7 +109,7 @@ def test_oversized_texts_and_exponents_are_refused_where_go_overflows_or_hangs(t
     ("written", "text"),
     [("1000E", "1000E"), ("5000000P", "5000E"), ("1500000E", "1500000E")],
 )
-def test_amount_beyond_the_largest_suffix_is_kept_unlike_in_go(written: str, text: str) -> None:
+def test_quantity_beyond_the_largest_suffix_is_kept_unlike_in_go(written: str, text: str) -> None:
     assert Quantity(written) == text
 
 
@@ -125,18 +125,18 @@ def test_amount_beyond_the_largest_suffix_is_kept_unlike_in_go(written: str, tex
         ("1e-999999999", 1, 1),
     ],
 )
-def test_values_are_clamped_to_64_bits_where_go_overflows(text: str, value: int, milli_value: int) -> None:
+def test_quantity_values_are_clamped_to_64_bits_where_go_overflows(text: str, value: int, milli_value: int) -> None:
     quantity = Quantity(text)
 
     assert (quantity.value(), quantity.milli_value()) == (value, milli_value)
 
 
-def test_inexact_addition_raises() -> None:
+def test_inexact_quantity_addition_raises() -> None:
     with pytest.raises(ArithmeticError):
         Quantity("1").plus(Quantity("1e999999"))
 
 
-def test_equality_compares_texts_and_same_as_compares_amounts() -> None:
+def test_quantity_equality_compares_texts_and_same_as_compares_amounts() -> None:
     assert Quantity("2Ki") == "2Ki"
     assert hash(Quantity("2Ki")) == hash("2Ki")
     assert Quantity("2Ki") != Quantity("2048")
@@ -154,7 +154,9 @@ def test_equality_compares_texts_and_same_as_compares_amounts() -> None:
     [Quantity, copy.copy, copy.deepcopy, lambda quantity: pickle.loads(pickle.dumps(quantity))],  # noqa: S301 - our own bytes
     ids=["again", "copy", "deepcopy", "pickle"],
 )
-def test_copy_has_the_same_text_and_format(duplicate: Callable[[Quantity], Quantity], quantity: Quantity) -> None:
+def test_copied_quantity_has_the_same_text_and_format(
+    duplicate: Callable[[Quantity], Quantity], quantity: Quantity
+) -> None:
     assert isinstance(duplicate(quantity), Quantity)
     assert shape(duplicate(quantity)) == shape(quantity)
 
@@ -165,32 +167,32 @@ quantities = st.builds(lambda number, suffix: Quantity(number + suffix), numbers
 
 
 @given(quantities)
-def test_formatted_text_parses_to_the_same_amount(quantity: Quantity) -> None:
+def test_formatted_quantity_parses_to_the_same_amount(quantity: Quantity) -> None:
     assert Quantity(str(quantity)).same_as(quantity)
 
 
 @given(quantities)
-def test_canonical_text_is_stable(quantity: Quantity) -> None:
-    # Read once more first: 1953.125Ki is written 2000000, as Kubernetes does, and only a decimal 2000000 is 2M.
+def test_canonical_quantity_text_is_stable(quantity: Quantity) -> None:
+    # Parse twice: as in Kubernetes, 1953.125Ki is formatted as 2000000, and only a decimal 2000000 is formatted as 2M.
     canonical = Quantity(str(quantity))
 
     assert shape(Quantity(str(canonical))) == shape(canonical)
 
 
 @given(st.integers(-(10**17), 10**17), st.sampled_from(["", "k", "m", "n", "e3", "e-9"]))
-def test_amount_within_nano_units_is_preserved(number: int, suffix: str) -> None:
+def test_quantity_within_nano_units_is_preserved(number: int, suffix: str) -> None:
     power = {"": 0, "k": 3, "m": -3, "n": -9, "e3": 3, "e-9": -9}[suffix]
 
     assert Quantity(f"{number}{suffix}").amount == Decimal(number).scaleb(power, EXACT)
 
 
 @given(st.integers(1 - 2**63, 2**63 - 1), st.sampled_from(FORMATS))
-def test_integer_keeps_its_value_in_every_format(number: int, format_: Format) -> None:
+def test_integer_quantity_keeps_its_value_in_every_format(number: int, format_: Format) -> None:
     assert Quantity.of(number, format_).value() == number
 
 
 @given(quantities, quantities)
-def test_addition_is_exact_and_subtraction_reverts_it(left: Quantity, right: Quantity) -> None:
+def test_quantity_addition_is_exact_and_reverted_by_subtraction(left: Quantity, right: Quantity) -> None:
     total = left.plus(right)
 
     assert total.amount == EXACT.add(left.amount, right.amount)
@@ -198,7 +200,7 @@ def test_addition_is_exact_and_subtraction_reverts_it(left: Quantity, right: Qua
 
 
 @given(quantities)
-def test_values_round_away_from_zero_by_less_than_one(quantity: Quantity) -> None:
+def test_quantity_values_round_away_from_zero_by_less_than_one(quantity: Quantity) -> None:
     value, amount = quantity.value(), quantity.amount
 
     assert abs(amount) >= 2**63 - 1 or abs(amount) <= abs(value) < EXACT.add(abs(amount), Decimal(1))

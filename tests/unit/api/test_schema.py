@@ -25,7 +25,7 @@ class Part(Model):
 
 
 class Loop(Model):
-    """Something that may contain itself."""
+    """A struct that may contain itself."""
 
     inner: "Loop | None" = None
     """Another one."""
@@ -109,7 +109,7 @@ def test_nested_struct_is_inlined_with_the_description_of_its_field() -> None:
     }
 
 
-def test_list_states_its_list_type() -> None:
+def test_list_schema_has_its_list_type() -> None:
     assert schema_of("parts")["x-kubernetes-list-type"] == "atomic"
     assert schema_of("parts")["items"]["description"] == "A part."
 
@@ -123,7 +123,7 @@ def test_recursive_struct_ends_in_an_open_object() -> None:
     assert inner["x-kubernetes-preserve-unknown-fields"] is True
 
 
-def test_line_breaks_within_paragraphs_are_removed() -> None:
+def test_line_breaks_in_schema_descriptions_are_removed() -> None:
     assert describe(Thing).summary == (
         "A thing with a field of every type, with a docstring of two lines.\n\nAnd in a second paragraph."
     )
@@ -136,7 +136,7 @@ def test_inherited_field_keeps_its_description_unless_overridden() -> None:
 
 
 @every_kind
-def test_every_node_has_a_type(kind: type[Struct]) -> None:
+def test_every_schema_node_has_a_type(kind: type[Struct]) -> None:
     untyped = [
         path
         for path, node in walk(structural_schema(kind))
@@ -151,7 +151,7 @@ def test_schema_has_no_references(kind: type[Struct]) -> None:
 
 
 @every_kind
-def test_every_field_has_a_description(kind: type[Struct]) -> None:
+def test_every_schema_field_has_a_description(kind: type[Struct]) -> None:
     undescribed = [
         path
         for path, node in walk(structural_schema(kind))
@@ -161,7 +161,7 @@ def test_every_field_has_a_description(kind: type[Struct]) -> None:
 
 
 @every_kind
-def test_keys_of_merged_lists_are_required(kind: type[Struct]) -> None:
+def test_keys_of_map_lists_are_required(kind: type[Struct]) -> None:
     for path, node in walk(structural_schema(kind)):
         keys = set(node.get("x-kubernetes-list-map-keys", ()))
         assert keys <= set(node.get("items", {}).get("required", ())), path
@@ -182,12 +182,12 @@ def test_keys_of_merged_lists_are_required(kind: type[Struct]) -> None:
         (".spec.template.spec.volumes", {"x-kubernetes-list-type": "atomic"}),
     ],
 )
-def test_lists_of_a_vm_have_the_list_types_of_kubevirt(path: str, list_type: JsonObject) -> None:
+def test_lists_in_the_vm_schema_have_the_list_types_of_kubevirt(path: str, list_type: JsonObject) -> None:
     node = dict(walk(structural_schema(VirtualMachine)))[path]
     assert {key: value for key, value in node.items() if key.startswith("x-")} == list_type
 
 
-def test_selectors_are_atomic() -> None:
+def test_label_selectors_are_atomic_in_the_schema() -> None:
     nodes = dict(walk(structural_schema(VirtualMachine)))
     path = ".spec.template.spec.topologySpreadConstraints[].labelSelector"
     assert nodes[path]["x-kubernetes-map-type"] == "atomic"
@@ -225,7 +225,7 @@ def test_cpu_schema_of_a_vm_is_exact() -> None:
         pytest.param(v1beta2.VirtualMachineInstancetype, {}, id="v1beta2"),
     ],
 )
-def test_only_older_versions_require_a_size(struct: type[Struct], required: dict[str, list[str]]) -> None:
+def test_only_older_instancetype_versions_require_a_size(struct: type[Struct], required: dict[str, list[str]]) -> None:
     nodes = dict(walk(structural_schema(struct)))
     sizes = (".spec", ".spec.cpu", ".spec.memory")
     assert {path: nodes[path]["required"] for path in sizes if "required" in nodes[path]} == required

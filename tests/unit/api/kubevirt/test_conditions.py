@@ -1,4 +1,4 @@
-"""Conditions: set, find and remove."""
+"""Setting, finding and removing conditions."""
 
 import pytest
 

@@ -17,5 +17,5 @@ from virtshape.api.model import JsonObject
     ],
     ids=["stated", "running", "not running", "neither"],
 )
-def test_run_strategy_is_read_from_either_field(spec: JsonObject, strategy: str) -> None:
+def test_run_strategy_comes_from_run_strategy_or_running(spec: JsonObject, strategy: str) -> None:
     assert run_strategy(build_vm(**spec).spec) == strategy

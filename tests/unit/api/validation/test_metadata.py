@@ -126,7 +126,7 @@ def test_problems_of_new_metadata(metadata: JsonObject, message: str) -> None:
     assert metadata == before
 
 
-def test_error_names_the_object_and_every_cause() -> None:
+def test_metadata_error_names_the_object_and_every_cause() -> None:
     causes = check_created({"name": "Bad_Name"}, INSTANCETYPE)
     error = invalid_error(INSTANCETYPE.group, INSTANCETYPE.kind, "Bad_Name", causes)
     assert (error.code, error.reason) == (422, "Invalid")
@@ -208,7 +208,7 @@ def empty(part: str) -> FieldError:
 
 NO_NEW = "no new finalizers can be added if the object is being deleted, found new finalizers "
 
-# As often as Kubernetes lists each cause.
+# Each cause is repeated as often as in Kubernetes.
 UPDATED: dict[str, tuple[JsonObject, JsonObject, list[FieldError]]] = {
     "nothing": (OLD, OLD, []),
     "other uid": ({**OLD, "uid": "2"}, OLD, [immutable("uid", "2")] * 2),
@@ -234,11 +234,11 @@ UPDATED: dict[str, tuple[JsonObject, JsonObject, list[FieldError]]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "causes"), UPDATED.values(), ids=UPDATED)
-def test_problems_of_updated_metadata(metadata: JsonObject, old: JsonObject, causes: list[FieldError]) -> None:
+def test_invalid_metadata_update_is_reported(metadata: JsonObject, old: JsonObject, causes: list[FieldError]) -> None:
     assert check_updated(metadata, old, INSTANCETYPE) == causes
 
 
-def test_update_error_has_no_duplicates() -> None:
+def test_metadata_update_error_has_no_duplicates() -> None:
     causes = check_updated({**OLD, "uid": "2"}, OLD, INSTANCETYPE)
     assert format_causes(causes) == 'metadata.uid: Invalid value: "2": field is immutable'
 
@@ -256,7 +256,7 @@ ADDRESSED: dict[str, tuple[JsonObject, str]] = {
 
 
 @pytest.mark.parametrize(("metadata", "message"), ADDRESSED.values(), ids=ADDRESSED)
-def test_metadata_must_match_the_path(metadata: JsonObject, message: str) -> None:
+def test_metadata_must_match_the_request_path(metadata: JsonObject, message: str) -> None:
     if not message:
         validate_address(metadata, name="pp", namespace="wire")
         return
@@ -270,5 +270,5 @@ def test_metadata_must_match_the_path(metadata: JsonObject, message: str) -> Non
     [(INSTANCETYPE, False), (CONFIG_MAP, True), (kind("Lease", "coordination.k8s.io/v1"), False)],
     ids=lambda value: value.kind if isinstance(value, Kind) else str(value),
 )
-def test_unconditional_update_depends_on_the_kind(of: Kind, blind: bool) -> None:
+def test_update_without_a_resource_version_depends_on_the_kind(of: Kind, blind: bool) -> None:
     assert allows_blind_update(of) is blind

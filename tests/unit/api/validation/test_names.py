@@ -1,4 +1,4 @@
-"""Names have the syntax that Kubernetes gives them, kind by kind."""
+"""Names of objects have the syntax that Kubernetes requires for their kind."""
 
 import re
 
@@ -72,7 +72,7 @@ def test_invalid_names_have_problems(check: NameCheck, name: str, problems: list
 
 
 @pytest.mark.parametrize(("kind", "check"), CHECKS.items(), ids=CHECKS)
-def test_name_check_per_kind(kind: str, check: NameCheck) -> None:
+def test_each_kind_has_its_name_check(kind: str, check: NameCheck) -> None:
     found = find_kind(*kind.rsplit("/", 1))
     assert found in KINDS
     assert get_name_check(found) is check
@@ -91,5 +91,5 @@ def test_generated_names_are_never_too_long() -> None:
 
 
 @pytest.mark.parametrize(("prefix", "masked"), [("gen-", "gea"), ("gen", "gen"), ("-", "-"), ("a-", "a")])
-def test_prefix_may_end_in_a_dash(prefix: str, masked: str) -> None:
+def test_generate_name_may_end_in_a_dash(prefix: str, masked: str) -> None:
     assert mask_prefix(prefix) == masked

@@ -114,7 +114,7 @@ def test_invalid_yaml_is_refused_with_position_and_reason(text: str, line: int, 
     assert (error.source, error.line, error.column, error.problem) == ("vm.yaml", line, column, problem)
 
 
-def test_syntax_error_is_a_status_with_its_position() -> None:
+def test_yaml_syntax_error_is_a_status_with_its_position() -> None:
     with pytest.raises(StatusError) as refusal:
         read_documents("a: @", "vm.yaml")
     assert (refusal.value.code, str(refusal.value)) == (400, 'vm.yaml:1:4: a text that begins with "@" needs quotes')
@@ -138,7 +138,7 @@ NOT_TEXT: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "message"), NOT_TEXT.values(), ids=NOT_TEXT)
-def test_bytes_must_be_utf_8(data: bytes, message: str) -> None:
+def test_yaml_bytes_must_be_utf_8(data: bytes, message: str) -> None:
     with pytest.raises(YAMLError) as refusal:
         read_documents(data)
     assert str(refusal.value) == message
@@ -199,11 +199,11 @@ POSITIONS: dict[str, tuple[int, str, tuple[int, int]]] = {
 
 
 @pytest.mark.parametrize(("index", "path", "position"), POSITIONS.values(), ids=POSITIONS)
-def test_field_has_the_position_of_its_key(index: int, path: str, position: tuple[int, int]) -> None:
+def test_yaml_field_has_the_position_of_its_key(index: int, path: str, position: tuple[int, int]) -> None:
     assert read_documents(VIRTUAL_MACHINES)[index].position(path) == position
 
 
-def test_fields_of_json_have_positions() -> None:
+def test_json_fields_have_positions() -> None:
     text = '{"a": 1}\n  {"b": {\n"c": [0,\n 1]}} {"d": 1}'
     first, second, third = read_documents(text)
     assert [first.position("a"), second.position("b"), second.position("b.c[1]"), third.position("d")] == [
@@ -247,7 +247,7 @@ LISTS: dict[str, tuple[object, list[object]]] = {
 
 
 @pytest.mark.parametrize(("tree", "items"), LISTS.values(), ids=LISTS)
-def test_lists_are_split_into_their_items(tree: object, items: list[object]) -> None:
+def test_list_objects_are_split_into_their_items(tree: object, items: list[object]) -> None:
     assert [document.tree for document in read_documents(json.dumps(tree))] == items
 
 
@@ -257,13 +257,13 @@ def test_yaml_parser_is_imported_only_when_needed() -> None:
     assert result.stdout == "False\n"
 
 
-def test_documents_have_independent_positions() -> None:
+def test_yaml_documents_have_independent_positions() -> None:
     documents = read_documents("a: 1\n---\na: 2\n")
     assert all(isinstance(document, Document) for document in documents)
     assert [document.position("a") for document in documents] == [(1, 1), (3, 1)]
 
 
-def test_invalid_document_does_not_hide_the_others() -> None:
+def test_invalid_yaml_document_does_not_hide_the_others() -> None:
     scanned = list(scan_documents("a: 1\n---\na: 1\na: 2\n---\nb: [1\n---\nc: 3\n", "file.yaml"))
     assert [str(each) if isinstance(each, YAMLError) else each.tree for each in scanned] == [
         {"a": 1},

@@ -273,27 +273,27 @@ def trees_of(text: str | bytes) -> list[object]:
 
 
 def as_json(value: object) -> str:
-    """Encode as JSON, which distinguishes 1 from true and from 1.0."""
+    """Encode a value as JSON, which distinguishes 1 from true and from 1.0."""
     return json.dumps(value, sort_keys=True)
 
 
 @pytest.mark.parametrize("word", SCALARS)
-def test_unquoted_scalar_has_the_value_kubectl_reads(word: str) -> None:
+def test_unquoted_yaml_scalar_has_the_value_that_kubectl_reads(word: str) -> None:
     assert as_json(trees_of(f"a: {word}\n")) == as_json([{"a": SCALARS[word]}])
 
 
 @pytest.mark.parametrize("word", SCALARS)
-def test_quoted_scalar_is_a_string(word: str) -> None:
+def test_quoted_yaml_scalar_is_a_string(word: str) -> None:
     assert trees_of(f"a: '{word}'\nb: \"{word}\"\n") == [{"a": word, "b": word}]
 
 
 @pytest.mark.parametrize("word", KEYS)
-def test_key_is_the_text_of_its_scalar_value(word: str) -> None:
+def test_yaml_key_is_the_text_of_its_scalar_value(word: str) -> None:
     assert trees_of(f"{word}: x\n") == [{KEYS[word]: "x"}]
 
 
 @pytest.mark.parametrize(("text", "trees"), TEXTS.values(), ids=TEXTS)
-def test_text_has_the_documents_kubectl_reads(text: str, trees: list[object]) -> None:
+def test_yaml_text_has_the_documents_that_kubectl_reads(text: str, trees: list[object]) -> None:
     assert as_json(trees_of(text)) == as_json(trees)
     assert as_json(trees_of(text.encode())) == as_json(trees)
 
@@ -303,12 +303,14 @@ TEXTS_WITHOUT_TABS = {name: case for name, case in TEXTS.items() if "\t" not in 
 
 
 @pytest.mark.parametrize(("text", "trees"), TEXTS_WITHOUT_TABS.values(), ids=TEXTS_WITHOUT_TABS)
-def test_pure_python_parser_reads_the_same(text: str, trees: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pure_python_yaml_parser_gives_the_same_documents(
+    text: str, trees: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tree_module, "Parser", tree_module.PureParser)
     assert as_json(trees_of(text)) == as_json(trees)
 
 
-def test_aliases_of_an_anchor_share_nothing() -> None:
+def test_yaml_aliases_are_independent_copies() -> None:
     (tree,) = trees_of("a: &x {k: [1]}\nb: *x\n")
     assert isinstance(tree, dict)
     tree["b"]["k"].append(2)

@@ -58,12 +58,12 @@ def test_yaml_looks_like_the_output_of_kubectl(tree: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {"a": b"x"}, {1, 2}], ids=["object", "bytes", "set"])
-def test_values_other_than_plain_data_are_refused(value: object) -> None:
+def test_yaml_writer_rejects_values_other_than_plain_data(value: object) -> None:
     with pytest.raises(TypeError, match="cannot write a"):
         write_yaml(value)
 
 
-def test_infinity_is_refused() -> None:
+def test_yaml_writer_rejects_infinity() -> None:
     with pytest.raises(ValueError, match="JSON has no such numbers"):
         write_yaml({"a": float("inf")})
 

@@ -50,7 +50,7 @@ async def admit(
     return admitted
 
 
-async def test_binding_api_groups_are_defaulted() -> None:
+async def test_api_groups_of_a_binding_get_defaults() -> None:
     assert await admit(BINDING) == COMPLETE
 
 
@@ -68,7 +68,7 @@ ADMITTED: dict[str, tuple[JsonObject, User, JsonObject | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old"), ADMITTED.values(), ids=ADMITTED.keys())
-async def test_valid_object_is_unchanged(tree: JsonObject, user: User, old: JsonObject | None) -> None:
+async def test_valid_rbac_object_is_unchanged(tree: JsonObject, user: User, old: JsonObject | None) -> None:
     assert await admit(tree, user, old) is tree
 
 
@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[JsonObject, User, JsonObject | None, int, str]] = {
 
 
 @pytest.mark.parametrize(("tree", "user", "old", "code", "message"), REFUSED.values(), ids=REFUSED.keys())
-async def test_invalid_object_is_rejected(
+async def test_invalid_rbac_object_is_rejected(
     tree: JsonObject, user: User, old: JsonObject | None, code: int, message: str
 ) -> None:
     with pytest.raises(StatusError) as caught:
@@ -116,5 +116,5 @@ async def test_invalid_object_is_rejected(
     assert message in caught.value.message
 
 
-async def test_delete_is_not_checked_for_escalation() -> None:
+async def test_deletion_of_a_role_is_not_checked_for_escalation() -> None:
     assert await admit(DELETE, BOB, DELETE, "DELETE") is None

@@ -1,4 +1,4 @@
-"""Count of VMs that refer to an instance type, flavor or preference."""
+"""Counting the VMs that refer to an instance type, flavor or preference."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -65,7 +65,7 @@ def count(usage: UsageIndex) -> set[Reference]:
 @pytest.mark.parametrize(
     "asked_before", [False, True], ids=["index built after the write", "index built before the write"]
 )
-async def test_references_of_a_vm_are_counted(
+async def test_vms_that_refer_to_an_object_are_counted(
     tmp_path: Path, spec: JsonObject, named: set[Reference], asked_before: bool
 ) -> None:
     async with open_index(tmp_path) as (machines, usage):

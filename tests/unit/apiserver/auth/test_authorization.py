@@ -79,7 +79,7 @@ RULES: dict[str, tuple[JsonObject, Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("rule", "wanted", "allowed"), RULES.values(), ids=RULES.keys())
-def test_rule_permits_listed_verbs_and_resources(rule: JsonObject, wanted: Attributes, allowed: bool) -> None:
+def test_rbac_rule_permits_listed_verbs_and_resources(rule: JsonObject, wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, build_role(rule), build_binding("User/bob")) is allowed
 
 
@@ -125,7 +125,7 @@ def test_role_binding_permits_nothing_cluster_wide() -> None:
     assert not is_allowed(BOB, Attributes("get", path="/healthz"), *objects)
 
 
-def test_masters_need_no_role() -> None:
+def test_members_of_system_masters_need_no_role() -> None:
     authorizer = Authorizer()
     assert authorizer.authorize(ADMIN, build_attributes("get")).allowed
     assert authorizer.authorize(ADMIN, Attributes("get", path="/x")).allowed

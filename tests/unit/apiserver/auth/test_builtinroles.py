@@ -42,7 +42,9 @@ BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("role", "wanted", "allowed"), BUILT_IN.values(), ids=BUILT_IN.keys())
-def test_builtin_roles_in_a_namespace(role: str, wanted: Attributes, allowed: bool) -> None:
+def test_builtin_roles_grant_the_expected_permissions_in_a_namespace(
+    role: str, wanted: Attributes, allowed: bool
+) -> None:
     binding = build_binding("User/bob", f"ClusterRole/{role}", "prod")
     assert is_allowed(BOB, wanted, *build_roles(), *build_bindings(), binding) is allowed
 
@@ -72,7 +74,7 @@ EVERYONE: dict[str, tuple[Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("wanted", "allowed"), EVERYONE.values(), ids=EVERYONE.keys())
-def test_permissions_of_all_authenticated_users(wanted: Attributes, allowed: bool) -> None:
+def test_every_authenticated_user_has_the_default_permissions(wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, *build_roles(), *build_bindings()) is allowed
 
 
@@ -82,7 +84,7 @@ def test_cluster_admin_may_do_everything() -> None:
     assert is_allowed(BOB, Attributes("anything", path="/x"), *objects)
 
 
-def test_builtin_roles_round_trip() -> None:
+def test_builtin_roles_round_trip_through_json() -> None:
     for item in (*build_roles(), *build_bindings()):
         assert from_tree(to_tree(item), type(item)) == item
 

@@ -30,7 +30,7 @@ TAKEN: dict[str, tuple[Headers, User]] = {
 
 
 @pytest.mark.parametrize(("headers", "user"), TAKEN.values(), ids=TAKEN.keys())
-def test_permitted_user_is_impersonated(headers: Headers, user: User) -> None:
+def test_impersonated_user_has_the_requested_attributes(headers: Headers, user: User) -> None:
     assert impersonate(ADMIN, headers, Authorizer()) == user
 
 

@@ -71,5 +71,5 @@ def test_kubeconfig_is_private_and_replaced_atomically(tmp_path: Path) -> None:
         pytest.param("{", None, id="not YAML"),
     ],
 )
-def test_token_of_a_kubeconfig_is_found(text: str, token: str | None) -> None:
+def test_token_is_read_from_a_kubeconfig(text: str, token: str | None) -> None:
     assert find_token(text) == token

@@ -33,7 +33,7 @@ def test_all_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "pki").stat().st_mode) == 0o700
 
 
-def test_readable_key_is_made_private(tmp_path: Path) -> None:
+def test_key_readable_by_others_is_made_private(tmp_path: Path) -> None:
     Pki(tmp_path)
     (tmp_path / "ca.key").chmod(0o644)
     Pki(tmp_path)
@@ -124,7 +124,7 @@ def test_ca_key_without_certificate_is_completed(tmp_path: Path) -> None:
         pytest.param("ca.crt", "is not a certificate", id="certificate"),
     ],
 )
-def test_error_names_the_invalid_file(tmp_path: Path, broken: str, problem: str) -> None:
+def test_error_names_the_invalid_ca_file(tmp_path: Path, broken: str, problem: str) -> None:
     Pki(tmp_path)
     (tmp_path / broken).write_bytes(b"scribble")
     with pytest.raises(PkiError, match=f"{broken} {problem}"):
@@ -153,12 +153,12 @@ def test_certificates_do_not_outlive_the_ca(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "text"), [(0xABC, "0ABC"), (0xABCD, "ABCD"), (1, "01")])
-def test_serial_number_format_matches_tls_libraries(number: int, text: str) -> None:
+def test_serial_number_has_the_format_of_tls_libraries(number: int, text: str) -> None:
     assert format_serial(number) == text
 
 
 class Handshake:
-    """A TLS server on loopback for one connection; records what it learned about the client."""
+    """A TLS server on loopback for one connection; records the identity of the client."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -188,7 +188,7 @@ class Handshake:
 def connect(
     server: Pki, trusted: bytes, client: Credential | None, directory: Path, host: str
 ) -> dict[str, Any] | None:
-    """Connect as a client that trusts this authority; return what the server learned about the client."""
+    """Connect as a client that trusts this authority; return the identity that the server found."""
     context = ssl.create_default_context(cadata=trusted.decode())
     if client is not None:
         chain = directory / "client.pem"

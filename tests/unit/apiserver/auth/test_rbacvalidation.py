@@ -92,24 +92,24 @@ FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("item", "flaws"), FLAWED.values(), ids=FLAWED.keys())
-def test_problems_have_field_paths(item: Any, flaws: list[tuple[str, str]]) -> None:
+def test_invalid_rbac_object_has_errors_with_field_paths(item: Any, flaws: list[tuple[str, str]]) -> None:
     causes = check_rbac_object(default_rbac_object(item))
     assert [(cause.field, cause.message) for cause in causes] == flaws
 
 
-def test_service_account_namespace_defaults_to_the_bindings() -> None:
+def test_service_account_namespace_defaults_to_that_of_the_binding() -> None:
     binding = build_flawed_binding(namespace="prod", subject={"kind": "ServiceAccount", "apiGroup": None})
     assert check_rbac_object(default_rbac_object(binding)) == []
 
 
-def test_invalid_selector_is_a_problem() -> None:
+def test_invalid_aggregation_selector_is_an_error() -> None:
     selector = {"matchExpressions": [{"key": "x", "operator": "Near"}]}
     role = build_role(aggregationRule={"clusterRoleSelectors": [selector]})
     (cause,) = check_rbac_object(role)
     assert cause.field == "aggregationRule.clusterRoleSelectors[0]"
 
 
-def test_role_reference_is_immutable() -> None:
+def test_role_reference_of_a_binding_is_immutable() -> None:
     bindings = [build_binding("User/bob"), build_binding("User/eve"), build_binding("User/bob", "ClusterRole/other")]
     before, others, another_role = map(default_rbac_object, bindings)
     assert check_rbac_object(others, before) == []
@@ -123,7 +123,7 @@ def test_builtin_roles_and_bindings_are_valid(item: Any) -> None:
     assert check_rbac_object(item) == []
 
 
-def test_api_groups_are_defaulted() -> None:
+def test_api_groups_of_bindings_get_defaults() -> None:
     tree: JsonObject = {
         "apiVersion": f"{RBAC}/v1",
         "kind": "ClusterRoleBinding",

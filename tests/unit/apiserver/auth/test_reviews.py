@@ -79,7 +79,7 @@ def test_subject_access_review_answers_for_another_user(context: AuthContext) ->
         assert status["allowed"] is allowed
 
 
-def test_local_subject_access_review(context: AuthContext) -> None:
+def test_local_subject_access_review_answers_for_its_namespace(context: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     status = review("LocalSubjectAccessReview", context, ADMIN, "prod", spec)
     assert status == {"allowed": True, "reason": ALLOWED}
@@ -126,7 +126,7 @@ def test_invalid_access_review_is_rejected(
     assert_refused(code, f'{kind}.authorization.k8s.io "" is invalid: {message}', kind, context, spec=spec)
 
 
-def test_local_review_namespace_must_match(context: AuthContext) -> None:
+def test_namespace_of_a_local_review_must_match_the_path(context: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     head = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid'
     message = f'{head}: spec.resourceAttributes.namespace: Invalid value: "prod": must match metadata.namespace'
@@ -146,7 +146,7 @@ def test_self_subject_rules_review_lists_the_rules(context: AuthContext) -> None
     }
 
 
-def test_rules_review_of_master_and_viewer(context: AuthContext) -> None:
+def test_rules_review_lists_the_rules_of_admin_and_viewer(context: AuthContext) -> None:
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
     assert review("SelfSubjectRulesReview", context, ADMIN, spec={"namespace": "x"})["resourceRules"] == [everything]
     viewer = build_binding("User/bob", "ClusterRole/view", "prod")
@@ -173,7 +173,9 @@ def test_token_review_returns_the_user(context: AuthContext) -> None:
     [({"token": "x"}, "unknown token"), ({"token": "t", "audiences": ["vault"]}, "the token is valid for audiences")],
     ids=["unknown", "other audience"],
 )
-def test_token_review_of_invalid_token(context: AuthContext, spec: JsonObject, message: str) -> None:
+def test_token_review_of_an_invalid_token_is_unauthenticated(
+    context: AuthContext, spec: JsonObject, message: str
+) -> None:
     status = review("TokenReview", context, spec=spec)
     assert status.pop("error").startswith(message)
     assert status == {"user": {}}

@@ -40,7 +40,9 @@ def list_resources(version: JsonObject) -> dict[str, tuple[str, list[str]]]:
     return {name: facts for name, facts in found.items() if facts[0]}
 
 
-def test_both_formats_list_the_same_resources(aggregated: dict[str, JsonObject], plain: dict[str, JsonObject]) -> None:
+def test_aggregated_and_plain_discovery_list_the_same_resources(
+    aggregated: dict[str, JsonObject], plain: dict[str, JsonObject]
+) -> None:
     for (group, version), listed in list_aggregated(aggregated).items():
         document = plain[f"/apis/{group}/{version}" if group else f"/api/{version}"]
         resources = {
@@ -51,7 +53,7 @@ def test_both_formats_list_the_same_resources(aggregated: dict[str, JsonObject],
         assert list_resources(listed) == resources
 
 
-def test_both_formats_list_the_same_versions_in_order(
+def test_aggregated_and_plain_discovery_list_the_same_versions_in_order(
     aggregated: dict[str, JsonObject], plain: dict[str, JsonObject]
 ) -> None:
     listed = [
@@ -63,7 +65,7 @@ def test_both_formats_list_the_same_versions_in_order(
     ]
 
 
-def test_core_group_has_its_own_document(aggregated: dict[str, JsonObject]) -> None:
+def test_core_group_has_its_own_discovery_document(aggregated: dict[str, JsonObject]) -> None:
     assert [group["metadata"] for group in aggregated["/api"]["items"]] == [{}]
 
 
@@ -81,5 +83,5 @@ def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[s
     assert all(resource["responseKind"] == nothing for resource in actions)
 
 
-def test_content_type_names_the_format() -> None:
+def test_content_type_selects_the_discovery_format() -> None:
     assert {document.content_type for document in write_aggregated_discovery().values()} == {CONTENT_TYPE}

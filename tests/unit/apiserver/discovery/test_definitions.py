@@ -16,13 +16,13 @@ def find_versions(name: str) -> dict[str, JsonObject]:
 
 
 @each_definition
-def test_definition_decodes_as_its_kind(name: str) -> None:
+def test_generated_crd_decodes_as_a_crd(name: str) -> None:
     definition = from_tree(write_served_definition(name, CREATED), CustomResourceDefinition)
     assert definition.spec.names.plural + "." + definition.spec.group == name
 
 
 @each_definition
-def test_exactly_one_version_is_stored(name: str) -> None:
+def test_crd_has_exactly_one_storage_version(name: str) -> None:
     versions = find_versions(name)
     stored = [version for version, facts in versions.items() if facts["storage"]]
     assert len(stored) == 1
@@ -31,7 +31,7 @@ def test_exactly_one_version_is_stored(name: str) -> None:
 
 
 @each_definition
-def test_every_version_has_schema_and_columns(name: str) -> None:
+def test_every_crd_version_has_a_schema_and_columns(name: str) -> None:
     for version in find_versions(name).values():
         schema = version["schema"]["openAPIV3Schema"]
         assert schema["type"] == "object"
@@ -41,7 +41,7 @@ def test_every_version_has_schema_and_columns(name: str) -> None:
         assert "Name" not in columns
 
 
-def test_names_and_scope_are_those_of_the_kind() -> None:
+def test_crd_has_the_names_and_scope_of_its_kind() -> None:
     spec = write_definition("virtualmachineclusterinstancetypes.instancetype.kubevirt.io")["spec"]
     assert spec["scope"] == "Cluster"
     assert spec["names"] == {
@@ -53,7 +53,7 @@ def test_names_and_scope_are_those_of_the_kind() -> None:
     }
 
 
-def test_versions_are_sorted_newest_first() -> None:
+def test_crd_versions_are_sorted_newest_first() -> None:
     versions = find_versions("virtualmachinepreferences.instancetype.kubevirt.io")
     assert [(name, facts.get("deprecated", False)) for name, facts in versions.items()] == [
         ("v1beta2", False),
@@ -63,7 +63,7 @@ def test_versions_are_sorted_newest_first() -> None:
     ]
 
 
-def test_deprecated_version_names_its_replacement() -> None:
+def test_deprecated_crd_version_names_its_replacement() -> None:
     warning = find_versions("virtualmachines.kubevirt.io")["v1alpha3"]["deprecationWarning"]
     assert warning == "kubevirt.io/v1alpha3 VirtualMachine is deprecated; use kubevirt.io/v1 VirtualMachine"
 
@@ -76,12 +76,12 @@ def test_deprecated_version_names_its_replacement() -> None:
         ("virtualmachineinstancetypes.instancetype.kubevirt.io", None),
     ],
 )
-def test_status_subresource_matches_the_kind(name: str, subresources: JsonObject | None) -> None:
+def test_crd_has_a_status_subresource_if_its_kind_has_one(name: str, subresources: JsonObject | None) -> None:
     for version in find_versions(name).values():
         assert version.get("subresources") == subresources
 
 
-def test_served_definition_is_stable() -> None:
+def test_served_crd_has_stable_metadata_and_conditions() -> None:
     name = "virtualmachines.kubevirt.io"
     served = write_served_definition(name, CREATED)
     assert served == write_served_definition(name, CREATED)

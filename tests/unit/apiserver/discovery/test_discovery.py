@@ -29,7 +29,7 @@ def test_every_served_kind_is_listed(documents: dict[str, JsonObject]) -> None:
         )
 
 
-def test_names_are_unique_in_a_group(documents: dict[str, JsonObject]) -> None:
+def test_resource_names_are_unique_in_a_group(documents: dict[str, JsonObject]) -> None:
     for document in documents.values():
         names = [resource["name"] for resource in document.get("resources", ())]
         assert len(names) == len(set(names))
@@ -73,7 +73,7 @@ def test_core_group_is_listed_only_by_version(documents: dict[str, JsonObject]) 
         ("/apis/subresources.kubevirt.io/v1", "virtualmachines/start", None),
     ],
 )
-def test_verbs_match_supported_operations(
+def test_discovery_verbs_match_supported_operations(
     documents: dict[str, JsonObject], path: str, name: str, verbs: list[str] | None
 ) -> None:
     assert find_resource(documents[path], name)["verbs"] == verbs
@@ -86,11 +86,11 @@ def test_vmis_have_no_status_subresource(documents: dict[str, JsonObject]) -> No
 
 
 @pytest.mark.parametrize("plural", ["virtualmachines", "virtualmachineinstances"])
-def test_vms_are_in_category_all(documents: dict[str, JsonObject], plural: str) -> None:
+def test_vms_are_in_the_category_all(documents: dict[str, JsonObject], plural: str) -> None:
     assert find_resource(documents["/apis/kubevirt.io/v1"], plural)["categories"] == ["all"]
 
 
-def test_all_versions_of_a_kind_share_storage(documents: dict[str, JsonObject]) -> None:
+def test_all_versions_of_a_kind_have_the_same_storage_hash(documents: dict[str, JsonObject]) -> None:
     hashes = {
         find_resource(documents[f"/apis/instancetype.kubevirt.io/{version}"], "virtualmachinepreferences")[
             "storageVersionHash"

@@ -18,10 +18,10 @@ def test_large_document_is_compressed() -> None:
     assert gzip.decompress(document.content) == b"long " * 10_000
 
 
-def test_etag_depends_on_content() -> None:
+def test_etag_of_a_document_depends_on_its_content() -> None:
     assert make_document(b"a").etag == make_document(b"a").etag != make_document(b"b").etag
     assert make_document(b"a", etag='"mine"').etag == '"mine"'
 
 
-def test_tree_is_encoded_as_json() -> None:
+def test_document_of_a_tree_is_encoded_as_json() -> None:
     assert make_json_document({"a": [1]}).body == b'{"a":[1]}'

@@ -63,17 +63,17 @@ OPTIONAL_FAILS = {"ping": PASSED, "launcher": Check("no QEMU", required=False)}
         ),
     ],
 )
-def test_endpoint_summarizes_its_checks(
+def test_health_endpoint_summarizes_its_checks(
     checks: dict[str, Check], verbose: bool, excluded: tuple[str, ...], reveal: bool, answer: Health
 ) -> None:
     assert answer_health("readyz", checks, verbose=verbose, excluded=excluded, reveal=reveal) == answer
 
 
-def test_single_check_fails_without_reason_unless_the_client_may_know() -> None:
+def test_failed_health_check_shows_its_reason_only_to_permitted_clients() -> None:
     assert answer_check(PASSED) == Health(200, "ok")
     assert answer_check(Check(FULL)) == Health(500, "internal server error: reason withheld\n")
     assert answer_check(Check(FULL), reveal=True) == Health(500, f"internal server error: {FULL}\n")
 
 
-def test_every_check_has_a_path_below_its_endpoint() -> None:
+def test_every_health_check_has_a_path_below_its_endpoint() -> None:
     assert list_health_paths("readyz", ["ping"]) == ["/readyz", "/readyz/ping"]
