@@ -219,7 +219,7 @@ def compare(tree: JsonObject, reply: Response, findings: list[Finding]) -> None:
             agree_on_form(reply.tree["message"], findings)
         case 422:
             causes = {(cause["field"], cause["message"]) for cause in reply.tree["details"]["causes"]}
-            # A cause without a path only explains other causes, and one for a generated name repeats that for its prefix.
+            # A cause without a path only explains others, and one for a generated name repeats that for its prefix.
             is_generated = not tree["metadata"].get("name") and bool(tree["metadata"].get("generateName"))
             skipped = {NO_FIELD, "metadata.name"} if is_generated else {NO_FIELD}
             causes = {cause for cause in causes if cause[0] not in skipped}

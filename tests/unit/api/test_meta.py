@@ -12,7 +12,8 @@ from virtshape.api.meta import NO_METADATA, KubernetesObject, ObjectMeta, find_a
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import Status
 
-KINDS = [kind for kind in find_kinds() if kind not in (DataVolumeTemplateSpec, Status)]  # these are parts of objects
+# DataVolumeTemplateSpec is a part of a VM, and Status is not a stored object.
+KINDS = [kind for kind in find_kinds() if kind not in (DataVolumeTemplateSpec, Status)]
 HEAD: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 

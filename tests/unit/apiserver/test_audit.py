@@ -37,7 +37,7 @@ def read_names(path: Path) -> list[str]:
     return [json.loads(line)["name"] for line in path.read_text().splitlines()]
 
 
-def test_entry_is_one_json_line(tmp_path: Path) -> None:
+def test_audit_entry_is_one_json_line(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "audit.log"
     with AuditLog(path) as log:
         log.record(build_entry(groups=("dev",), source_ip="192.0.2.1", user_agent='kubectl/"1"\nx'))
@@ -68,7 +68,7 @@ def test_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     assert modes == {"audit.log": 0o600, "audit.log.1": 0o600}
 
 
-def test_existing_log_is_appended_to(tmp_path: Path) -> None:
+def test_existing_audit_log_is_appended_to(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with AuditLog(tmp_path / "audit.log") as log:
             log.record(build_entry(name))
@@ -87,7 +87,7 @@ def test_large_log_is_rotated_and_oldest_file_removed(tmp_path: Path) -> None:
     }
 
 
-def test_write_failure_is_logged_once_and_not_raised(
+def test_audit_write_failure_is_logged_once_and_not_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> int:
@@ -128,7 +128,7 @@ def describe_entry(
     return tree
 
 
-def test_entry_contains_user_object_and_result() -> None:
+def test_audit_entry_contains_user_object_and_result() -> None:
     line = describe_entry(name="a", verb="patch", response=Response(200, b"{}"))
     assert line.pop("time").endswith("Z")
     assert 500 <= line.pop("latencyMs") < 5000

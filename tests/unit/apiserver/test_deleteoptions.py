@@ -1,4 +1,4 @@
-"""Delete removes an object, or marks it as deleting until its finalizers are removed."""
+"""Deletion removes an object, or sets its deletion timestamp until its finalizers are removed."""
 
 from copy import deepcopy
 from typing import Any
@@ -81,7 +81,7 @@ DECIDED: dict[str, tuple[JsonObject, DeleteOptions, JsonObject | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "options", "expected"), DECIDED.values(), ids=DECIDED)
-def test_deletion_by_propagation_policy_and_finalizers(
+def test_propagation_policy_and_finalizers_decide_the_deletion(
     tree: JsonObject, options: DeleteOptions, expected: JsonObject | None
 ) -> None:
     before = deepcopy(tree)
@@ -187,7 +187,7 @@ READ: dict[str, tuple[bytes, Query, DeleteOptions]] = {
 
 
 @pytest.mark.parametrize(("body", "query", "expected"), READ.values(), ids=READ)
-def test_options_are_parsed(body: bytes, query: Query, expected: DeleteOptions) -> None:
+def test_delete_options_are_parsed(body: bytes, query: Query, expected: DeleteOptions) -> None:
     assert read_delete_options(body, query) == expected
 
 
@@ -225,14 +225,14 @@ REFUSED: dict[str, tuple[bytes, Query, int, str]] = {
 
 
 @pytest.mark.parametrize(("body", "query", "code", "message"), REFUSED.values(), ids=REFUSED)
-def test_invalid_options_are_rejected(body: bytes, query: Query, code: int, message: str) -> None:
+def test_invalid_delete_options_are_rejected(body: bytes, query: Query, code: int, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         read_delete_options(body, query)
     assert caught.value.code == code
     assert caught.value.message.startswith(message)
 
 
-def test_options_are_json_or_yaml() -> None:
+def test_delete_options_are_json_or_yaml() -> None:
     read = read_delete_options(b"propagationPolicy: Orphan\n", {}, "application/yaml")
     assert read == DeleteOptions(propagation_policy="Orphan")
     with pytest.raises(StatusError) as caught:

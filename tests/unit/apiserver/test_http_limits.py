@@ -1,4 +1,4 @@
-"""Limits of connections: times, and pipelined requests that wait."""
+"""Limits of HTTP connections: timeouts, and the number and size of pipelined requests."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""A body that is read while it is received loses no bytes and buffers little."""
+"""Request bodies that are read while they are received."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from virtshape.apiserver.incoming import MAX_UNREAD, IncomingBody
 
 
 class Sender:
-    """A fake connection that records the requests of a body."""
+    """A fake connection that records how a body pauses and resumes it."""
 
     def __init__(self) -> None:
         self.invited = 0
@@ -17,7 +17,7 @@ class Sender:
         self.invited += 1
 
 
-async def test_read_returns_all_received_bytes_then_the_end() -> None:
+async def test_read_returns_all_received_bytes_of_a_body() -> None:
     sender = Sender()
     sender.body.feed(b"one ")
     sender.body.feed(b"two")
@@ -26,7 +26,7 @@ async def test_read_returns_all_received_bytes_then_the_end() -> None:
     assert (await sender.body.read(), sender.body.is_ended) == (b"", True)
 
 
-async def test_read_waits_for_data() -> None:
+async def test_read_of_a_body_waits_for_data() -> None:
     sender = Sender()
     reading = asyncio.create_task(sender.body.read())
     await asyncio.sleep(0)
@@ -35,7 +35,7 @@ async def test_read_waits_for_data() -> None:
     assert await reading == b"late"
 
 
-async def test_first_read_sends_100_continue() -> None:
+async def test_first_read_of_a_body_sends_100_continue() -> None:
     sender = Sender()
     assert sender.invited == 0
     sender.body.feed(b"x")

@@ -16,7 +16,7 @@ def test_concurrent_writes_beyond_the_limit_get_429() -> None:
     assert slots.taken == 0
 
 
-def test_failed_request_releases_its_slot() -> None:
+def test_failed_write_releases_its_concurrency_slot() -> None:
     slots = Slots(1)
     for _ in range(3):
         with pytest.raises(ValueError, match="no"), slots:
@@ -53,7 +53,7 @@ def test_timeout_is_a_go_duration(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["5", "soon", "-5s", "5 s", "1m-1s", "s", "5x", "1..5s", "9" * 90 + "s"])
-def test_invalid_duration_is_rejected(text: str) -> None:
+def test_invalid_timeout_is_rejected(text: str) -> None:
     with pytest.raises(StatusError) as refusal:
         read_timeout(text)
     assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")

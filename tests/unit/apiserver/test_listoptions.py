@@ -66,7 +66,7 @@ def test_watch_timeout_is_limited(text: str, seconds: float) -> None:
         ("resourceVersionMatch=NotOlderThan&sendInitialEvents=1&continue=x", True, ["resourceVersionMatch"]),
     ],
 )
-def test_all_invalid_combinations_are_reported(query: str, watch: bool, fields: list[str]) -> None:
+def test_all_invalid_combinations_of_list_options_are_reported(query: str, watch: bool, fields: list[str]) -> None:
     with pytest.raises(StatusError) as refusal:
         read(query, watch=watch)
     assert (refusal.value.code, [cause.field for cause in refusal.value.causes]) == (422, fields)

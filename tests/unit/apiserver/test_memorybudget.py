@@ -3,14 +3,14 @@
 from virtshape.apiserver.memorybudget import MemoryBudget
 
 
-def test_bodies_beyond_the_limit_are_rejected_until_others_are_released() -> None:
+def test_bodies_beyond_the_memory_limit_wait_for_released_memory() -> None:
     backlog = MemoryBudget(max_received=100)
     assert [backlog.reserve(60), backlog.reserve(40), backlog.reserve(1)] == [True, True, False]
     backlog.release(60)
     assert backlog.reserve(60)
 
 
-def test_single_body_may_exceed_the_limit() -> None:
+def test_single_body_may_exceed_the_memory_limit() -> None:
     backlog = MemoryBudget(max_received=100)
     assert [backlog.reserve(200), backlog.reserve(1)] == [True, False]
 
@@ -30,7 +30,7 @@ def test_connection_idle_for_longest_is_aborted() -> None:
 
     backlog.hold(first, 40)
     backlog.hold(second, 40)
-    backlog.hold(first, 30)  # it has read 10
+    backlog.hold(first, 30)  # its client has read 10 bytes
     backlog.hold(third, 40)
     assert (aborted, backlog.unsent) == (["second"], 70)
     backlog.drop(first)
@@ -39,7 +39,7 @@ def test_connection_idle_for_longest_is_aborted() -> None:
     assert backlog.unsent == 0
 
 
-def test_single_response_may_exceed_the_limit() -> None:
+def test_single_response_may_exceed_the_memory_limit() -> None:
     backlog = MemoryBudget(max_unsent=100)
 
     def fail() -> None:

@@ -22,7 +22,7 @@ TREE = {
 }
 
 
-def test_uids_are_random_uuids_that_differ() -> None:
+def test_uids_are_unique_random_uuids() -> None:
     uids = {make_uid() for _ in range(1000)}
     assert len(uids) == 1000
     assert all(uuid.UUID(uid).version == 4 and uuid.UUID(uid).variant == uuid.RFC_4122 for uid in uids)
@@ -49,7 +49,7 @@ def test_status_write_changes_only_the_status() -> None:
     assert (new["spec"], new["status"]) == (old["spec"], {"printableStatus": "Stopped", "ready": True})
 
 
-def test_write_has_a_gap_for_the_revision() -> None:
+def test_encoded_write_has_a_gap_for_the_resource_version() -> None:
     old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     write = make_write(Key("r", "ns", "web"), 0, old)
     assert write.head.endswith(b'"resourceVersion":"')
@@ -57,6 +57,6 @@ def test_write_has_a_gap_for_the_revision() -> None:
     assert encode_tree(old).count(b"resourceVersion") == 0, "an object that is not stored states none"
 
 
-def test_metadata_has_a_fixed_order() -> None:
+def test_metadata_fields_have_a_fixed_order() -> None:
     tree = assemble(TREE, {"labels": {"a": "b"}, "name": "x", "uid": "u", "resourceVersion": "5"})
     assert list(tree["metadata"]) == ["name", "uid", "resourceVersion", "labels"]

@@ -33,7 +33,7 @@ def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:
         pytest.param("configmaps", {"data": {}}, {"data": {}}, id="anything else"),
     ],
 )
-def test_new_objects_get_initial_fields(plural: str, tree: JsonObject, completed: JsonObject) -> None:
+def test_new_object_gets_the_initial_fields_of_its_kind(plural: str, tree: JsonObject, completed: JsonObject) -> None:
     assert prepare_for_create(kind_of(plural), tree) == completed
 
 

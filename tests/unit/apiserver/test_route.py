@@ -59,7 +59,7 @@ def show(route: Route | None) -> Found | None:
         ("GET", "/api/v1/namespaces/a/pods/b%20c", ("get", "pods", "a", "b c", "")),
     ],
 )
-def test_path_and_method_give_the_route(method: str, target: str, expected: Found) -> None:
+def test_path_and_method_select_the_route(method: str, target: str, expected: Found) -> None:
     assert show(find_route(Request(method, target, {}))) == expected
 
 

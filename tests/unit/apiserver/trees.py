@@ -1,4 +1,4 @@
-"""Hypothesis strategies for plain JSON trees, small enough that keys and values meet again."""
+"""Hypothesis strategies for plain JSON trees with few distinct keys and values, so that trees have equal ones."""
 
 from typing import Any
 

@@ -83,5 +83,5 @@ def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[s
     assert all(resource["responseKind"] == nothing for resource in actions)
 
 
-def test_content_type_selects_the_discovery_format() -> None:
+def test_aggregated_discovery_has_its_content_type() -> None:
     assert {document.content_type for document in write_aggregated_discovery().values()} == {CONTENT_TYPE}

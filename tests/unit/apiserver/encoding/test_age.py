@@ -1,4 +1,4 @@
-"""Ages have the form that kubectl gives them."""
+"""Ages are formatted as in kubectl."""
 
 import pytest
 
@@ -33,7 +33,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
         (8 * YEAR + 364 * DAY, "8y"),
     ],
 )
-def test_longer_durations_are_coarser(seconds: float, text: str) -> None:
+def test_longer_durations_are_formatted_with_less_precision(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
 
@@ -47,5 +47,5 @@ def test_longer_durations_are_coarser(seconds: float, text: str) -> None:
         pytest.param("yesterday", "<invalid>", id="not a timestamp"),
     ],
 )
-def test_age_of_a_timestamp(time: str | None, text: str) -> None:
+def test_age_of_a_timestamp_is_formatted(time: str | None, text: str) -> None:
     assert format_age(time, now=1000.0) == text

@@ -1,4 +1,4 @@
-"""Each kind shows the columns that kubectl users know, filled from the right fields."""
+"""Table columns of each kind, with the same names and values as in Kubernetes and KubeVirt."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ NOW = 1704067200.0 + 90
 
 
 def show(api_version: str, kind_name: str, **parts: Any) -> JsonObject:
-    """Return the cells of one object by column name; the object must be valid for its kind."""
+    """Return the cells of an object by column name; the object must be valid for its kind."""
     kind = find_kind(api_version, kind_name)
     assert kind is not None
     metadata = {"name": "one", "creationTimestamp": CREATED} | parts.pop("metadata", {})
@@ -26,7 +26,7 @@ def show(api_version: str, kind_name: str, **parts: Any) -> JsonObject:
     return dict(zip(names, table["rows"][0]["cells"], strict=True))
 
 
-def test_vm_columns_are_filled() -> None:
+def test_vm_columns_show_its_fields() -> None:
     cells = show(
         "kubevirt.io/v1",
         "VirtualMachine",
@@ -53,7 +53,7 @@ def test_vm_columns_are_filled() -> None:
     }
 
 
-def test_vmi_columns_are_filled() -> None:
+def test_vmi_columns_show_its_fields() -> None:
     cells = show(
         "kubevirt.io/v1",
         "VirtualMachineInstance",
@@ -85,7 +85,7 @@ def test_vmi_columns_are_filled() -> None:
         pytest.param({"topology": {"sockets": 2, "threads": 2}}, 4, "2x1x2", id="topology"),
     ],
 )
-def test_instancetype_columns_are_filled(version: str, cpu: JsonObject, vcpus: int, topology: str | None) -> None:
+def test_instancetype_columns_show_its_size(version: str, cpu: JsonObject, vcpus: int, topology: str | None) -> None:
     cells = show(
         f"instancetype.kubevirt.io/{version}",
         "VirtualMachineClusterInstancetype",
@@ -106,7 +106,7 @@ def test_instancetype_without_sizes_has_empty_cells() -> None:
     assert cells == {"Name": "one", "vCPU": None, "Memory": None, "Topology": None, "Dedicated": None, "Age": "90s"}
 
 
-def test_preference_columns_are_filled() -> None:
+def test_preference_columns_show_its_fields() -> None:
     cells = show(
         "instancetype.kubevirt.io/v1beta2",
         "VirtualMachinePreference",
@@ -126,7 +126,7 @@ def test_preference_columns_are_filled() -> None:
     }
 
 
-def test_datavolume_columns_are_filled() -> None:
+def test_data_volume_columns_show_its_status() -> None:
     cells = show(
         "cdi.kubevirt.io/v1beta1",
         "DataVolume",
@@ -136,7 +136,7 @@ def test_datavolume_columns_are_filled() -> None:
     assert cells == {"Name": "one", "Phase": "ImportInProgress", "Progress": "40.1%", "Restarts": 1, "Age": "90s"}
 
 
-def test_claim_columns_are_filled() -> None:
+def test_claim_columns_show_its_status() -> None:
     cells = show(
         "v1",
         "PersistentVolumeClaim",
@@ -160,12 +160,12 @@ def test_claim_columns_are_filled() -> None:
     }
 
 
-def test_deleted_claim_is_terminating() -> None:
+def test_deleted_claim_has_the_status_terminating() -> None:
     cells = show("v1", "PersistentVolumeClaim", metadata={"deletionTimestamp": CREATED}, status={"phase": "Bound"})
     assert cells["Status"] == "Terminating"
 
 
-def test_volume_columns_are_filled() -> None:
+def test_persistent_volume_columns_show_its_status() -> None:
     cells = show(
         "v1",
         "PersistentVolume",
@@ -221,11 +221,11 @@ def test_node_status_shows_readiness_and_scheduling(ready: str | None, unschedul
         ({"kubernetes.io/role": "edge"}, "edge"),
     ],
 )
-def test_node_roles_are_shown(labels: JsonObject, roles: str) -> None:
+def test_node_columns_show_its_roles(labels: JsonObject, roles: str) -> None:
     assert show("v1", "Node", metadata={"labels": labels})["Roles"] == roles
 
 
-def test_node_addresses_are_shown() -> None:
+def test_node_columns_show_its_addresses() -> None:
     addresses = [{"type": "Hostname", "address": "n"}, {"type": "InternalIP", "address": "10.0.0.1"}]
     cells = show("v1", "Node", status={"addresses": addresses})
     assert (cells["Internal-IP"], cells["External-IP"]) == ("10.0.0.1", "<none>")
@@ -290,7 +290,7 @@ def test_pod_containers_and_restarts_are_counted() -> None:
     }
 
 
-def test_deployment_columns_are_filled() -> None:
+def test_deployment_columns_show_its_replicas() -> None:
     template = {"spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]}}
     cells = show(
         "apps/v1",
@@ -320,22 +320,22 @@ def test_deployment_columns_are_filled() -> None:
         ({"type": "ExternalName", "externalName": "example.com"}, {}, "example.com"),
     ],
 )
-def test_service_external_addresses_are_shown(spec: JsonObject, status: JsonObject, address: str) -> None:
+def test_service_columns_show_external_addresses(spec: JsonObject, status: JsonObject, address: str) -> None:
     assert show("v1", "Service", spec=spec, status=status)["External-IP"] == address
 
 
-def test_service_ports_are_shown() -> None:
+def test_service_columns_show_ports() -> None:
     ports = [{"port": 80, "nodePort": 30080, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
     assert show("v1", "Service", spec={"ports": ports})["Port(s)"] == "80:30080/TCP,53/UDP"
 
 
-def test_revision_columns_are_filled() -> None:
+def test_controller_revision_columns_show_its_owner_and_revision() -> None:
     owner = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "web", "uid": "1", "controller": True}
     cells = show("apps/v1", "ControllerRevision", metadata={"ownerReferences": [owner]}, revision=3)
     assert cells == {"Name": "one", "Controller": "virtualmachine.kubevirt.io/web", "Revision": 3, "Age": "90s"}
 
 
-def test_event_columns_are_filled() -> None:
+def test_event_columns_show_its_fields() -> None:
     cells = show(
         "v1",
         "Event",
@@ -362,7 +362,7 @@ def test_event_columns_are_filled() -> None:
     }
 
 
-def test_binding_columns_are_filled() -> None:
+def test_role_binding_columns_show_role_and_subjects() -> None:
     cells = show(
         "rbac.authorization.k8s.io/v1",
         "RoleBinding",
@@ -416,5 +416,7 @@ def test_binding_columns_are_filled() -> None:
     ],
     ids=["Namespace", "Secret", "ConfigMap", "ServiceAccount", "Lease", "Role", "KubeVirt"],
 )
-def test_columns_of_simple_kinds_are_filled(api_version: str, kind: str, parts: JsonObject, cells: JsonObject) -> None:
+def test_columns_of_simple_kinds_show_their_fields(
+    api_version: str, kind: str, parts: JsonObject, cells: JsonObject
+) -> None:
     assert show(api_version, kind, **parts) == cells

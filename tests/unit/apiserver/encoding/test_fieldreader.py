@@ -47,11 +47,11 @@ OBJECT = {
         (".absent.below", None),
     ],
 )
-def test_path_returns_value_or_none(path: str, value: Any) -> None:
+def test_field_reader_returns_the_value_at_a_path_or_none(path: str, value: Any) -> None:
     assert FieldReader([path]).read(json.dumps(OBJECT).encode()) == [value]
 
 
-def test_values_are_in_path_order() -> None:
+def test_field_reader_returns_values_in_the_order_of_paths() -> None:
     paths = [
         ".status.conditions[?(@.type=='Ready')].status",
         ".spec.cpu.guest",
@@ -61,25 +61,25 @@ def test_values_are_in_path_order() -> None:
     assert FieldReader(paths).read(json.dumps(OBJECT).encode()) == ["True", 2, "web", "False"]
 
 
-def test_null_parent_affects_only_paths_below() -> None:
+def test_null_parent_affects_only_the_paths_below_it() -> None:
     reader = FieldReader([".spec.cpu.guest", ".metadata.name", ".status.conditions[?(@.type=='Ready')].status"])
     data = b'{"spec":null,"metadata":{"name":"web"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
     assert reader.read(data) == [None, "web", "True"]
 
 
-def test_value_is_decoded_as_given_type() -> None:
+def test_field_reader_decodes_a_value_as_the_given_type() -> None:
     reader = FieldReader({".metadata": msgspec.Raw, ".spec.cpu.guest": Any})
     metadata, guest = reader.read(b'{"metadata": {"name":"web"}, "spec":{"cpu":{"guest":2}}}')
     assert (bytes(metadata), guest) == (b'{"name":"web"}', 2)
 
 
 @pytest.mark.parametrize("path", ["", "metadata.name", ".metadata..name", ".spec[*]", ".spec.cpu["])
-def test_invalid_path_is_rejected(path: str) -> None:
+def test_field_reader_rejects_an_invalid_path(path: str) -> None:
     with pytest.raises(ValueError, match="is not a field path"):
         FieldReader([path])
 
 
 @pytest.mark.parametrize("paths", [[".spec", ".spec.cpu"], [".spec.cpu", ".spec"]])
-def test_overlapping_paths_are_rejected(paths: list[str]) -> None:
+def test_field_reader_rejects_overlapping_paths(paths: list[str]) -> None:
     with pytest.raises(TypeError, match="already"):
         FieldReader(paths)

@@ -22,7 +22,7 @@ def test_partial_object_has_the_metadata(version: str) -> None:
     }
 
 
-def test_partial_object_without_metadata() -> None:
+def test_partial_object_without_metadata_has_empty_metadata() -> None:
     assert json.loads(partial_object(b"{}"))["metadata"] == {}
 
 

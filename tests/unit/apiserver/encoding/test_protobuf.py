@@ -40,7 +40,7 @@ def read(api_version: str, kind: str, *fields: tuple[int, Any]) -> Any:
     return tree
 
 
-# As kubectl 1.37 sends them.
+# Bodies that kubectl 1.37 sends.
 SENT: dict[str, tuple[str, dict[str, Any]]] = {
     "secret": (
         (
@@ -117,7 +117,7 @@ SENT: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("sent", "tree"), SENT.values(), ids=SENT.keys())
-def test_recorded_bodies_are_converted(sent: str, tree: dict[str, Any]) -> None:
+def test_recorded_protobuf_bodies_are_converted(sent: str, tree: dict[str, Any]) -> None:
     assert json.loads(translate(bytes.fromhex(sent))) == tree
 
 
@@ -196,7 +196,9 @@ VALUES: dict[str, tuple[str, str, tuple[int, Any], Any]] = {
 
 
 @pytest.mark.parametrize(("api_version", "kind", "field", "tree"), VALUES.values(), ids=VALUES.keys())
-def test_values_of_every_type_are_decoded(api_version: str, kind: str, field: tuple[int, Any], tree: Any) -> None:
+def test_protobuf_values_of_every_type_are_decoded(
+    api_version: str, kind: str, field: tuple[int, Any], tree: Any
+) -> None:
     assert read(api_version, kind, field) == tree
 
 
@@ -208,7 +210,7 @@ OWN = [
 
 
 @pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.kind)
-def test_all_builtin_kinds_are_supported(kind: Kind) -> None:
+def test_protobuf_supports_all_builtin_kinds(kind: Kind) -> None:
     assert read(kind.api_version, kind.kind, (1, [(1, "x")])) == {"metadata": {"name": "x"}}
 
 
@@ -232,7 +234,7 @@ INVALID: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", INVALID.values(), ids=INVALID.keys())
-def test_invalid_body_is_rejected(body: bytes) -> None:
+def test_invalid_protobuf_body_is_rejected(body: bytes) -> None:
     with pytest.raises(StatusError) as caught:
         translate(body)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")

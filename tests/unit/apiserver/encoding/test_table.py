@@ -1,4 +1,4 @@
-"""Tables show objects as rows of cells, and carry as much of the objects as the client asks for."""
+"""Tables: rows of cells, each with the object, its metadata or nothing, as the client requests."""
 
 import json
 from typing import Any
@@ -38,7 +38,7 @@ def read_table(kind: Kind, *trees: JsonObject, **options: Any) -> JsonObject:
     return table
 
 
-def test_row_contains_metadata_by_default() -> None:
+def test_table_row_contains_metadata_by_default() -> None:
     vm = build_object(VM, spec={"secret": 1}, metadata={"labels": {"a": "b"}})
     (row,) = read_table(VM, vm)["rows"]
     assert row["object"] == {
@@ -49,7 +49,7 @@ def test_row_contains_metadata_by_default() -> None:
 
 
 @pytest.mark.parametrize(("include", "expected"), [("None", None), ("Object", build_object(NAMESPACE))])
-def test_row_contains_object_or_nothing_on_request(include: str, expected: JsonObject | None) -> None:
+def test_table_row_contains_the_object_or_nothing_on_request(include: str, expected: JsonObject | None) -> None:
     (row,) = read_table(NAMESPACE, build_object(NAMESPACE), include=include)["rows"]
     assert row["object"] == expected
 
@@ -64,7 +64,7 @@ def test_requested_version_applies_to_table_and_rows() -> None:
     assert table["apiVersion"] == table["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
 
 
-def test_empty_list_has_columns_and_no_rows() -> None:
+def test_table_of_an_empty_list_has_columns_and_no_rows() -> None:
     table = read_table(NAMESPACE, revision="12")
     assert table["rows"] == []
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Status", "Age"]
@@ -80,18 +80,18 @@ def test_table_of_one_object_has_its_resource_version() -> None:
     assert read_table(NAMESPACE, build_object(NAMESPACE))["metadata"] == {"resourceVersion": "7"}
 
 
-def test_later_tables_of_a_watch_have_no_columns() -> None:
+def test_only_the_first_table_of_a_watch_has_columns() -> None:
     table = read_table(NAMESPACE, build_object(NAMESPACE), columns=False)
     assert table["columnDefinitions"] is None
     assert len(table["rows"]) == 1
 
 
-def test_missing_values_are_null_cells() -> None:
+def test_table_cells_of_missing_values_are_null() -> None:
     (row,) = read_table(VM, build_object(VM))["rows"]
     assert row["cells"] == ["one", "90s", None, None, None, None, None, None]
 
 
-def test_columns_have_descriptions() -> None:
+def test_table_columns_have_descriptions() -> None:
     assert read_table(VM)["columnDefinitions"][:2] == [
         {"name": "Name", "type": "string", "format": "name", "description": "Name of the object.", "priority": 0},
         {
@@ -105,7 +105,7 @@ def test_columns_have_descriptions() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[f"{kind.api_version} {kind.kind}" for kind in KINDS])
-def test_every_kind_renders_an_empty_object(kind: Kind) -> None:
+def test_empty_object_of_every_kind_is_rendered_as_a_table(kind: Kind) -> None:
     table = read_table(kind, build_object(kind))
     (row,) = table["rows"]
     assert len(row["cells"]) == len(table["columnDefinitions"])

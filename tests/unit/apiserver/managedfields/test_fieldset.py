@@ -35,39 +35,39 @@ def build(members: frozenset[Path]) -> FieldSet:
 
 
 @given(PATHS)
-def test_set_built_from_members_has_their_paths(members: frozenset[Path]) -> None:
+def test_field_set_built_from_paths_has_these_paths(members: frozenset[Path]) -> None:
     assert frozenset(paths(build(members))) == members
 
 
 @given(PATHS)
-def test_parse_round_trips(members: frozenset[Path]) -> None:
+def test_formatted_field_set_parses_to_the_same_set(members: frozenset[Path]) -> None:
     assert parse_fields(build(members)) == build(members)
 
 
 @given(PATHS, PATHS)
-def test_union_has_the_members_of_both_sets(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_union_has_the_fields_of_both_sets(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert union(build(one), build(other)) == build(one | other)
 
 
 @given(PATHS, PATHS)
-def test_intersection_has_the_common_members(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_intersection_has_the_common_fields(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert intersection(build(one), build(other)) == build(one & other)
 
 
 @given(PATHS, PATHS)
-def test_difference_excludes_the_members_of_the_other_set(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_difference_excludes_the_fields_of_the_other_set(one: frozenset[Path], other: frozenset[Path]) -> None:
     assert difference(build(one), build(other)) == build(one - other)
 
 
 @given(PATHS, PATHS)
-def test_arguments_are_not_modified(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_field_set_operations_do_not_modify_their_arguments(one: frozenset[Path], other: frozenset[Path]) -> None:
     first, second = build(one), build(other)
     union(first, second), intersection(first, second), difference(first, second)
     assert (first, second) == (build(one), build(other))
 
 
 @given(PATHS, PATHS)
-def test_unchanged_set_is_returned_identically(one: frozenset[Path], other: frozenset[Path]) -> None:
+def test_operation_without_changes_returns_the_same_field_set(one: frozenset[Path], other: frozenset[Path]) -> None:
     fields = build(one)
     assert union(fields, intersection(fields, build(other))) is fields
     assert difference(fields, build(other - one)) is fields
@@ -81,7 +81,7 @@ def test_unchanged_set_is_returned_identically(one: frozenset[Path], other: froz
         pytest.param({"f:a": {}}, False, id="node with members only"),
     ],
 )
-def test_leaves_and_nodes_that_contain_themselves_are_members(node: FieldSet, member: bool) -> None:
+def test_leaves_and_nodes_with_a_dot_are_members_of_a_field_set(node: FieldSet, member: bool) -> None:
     assert is_member(node) is member
 
 
@@ -98,7 +98,7 @@ def test_leaves_and_nodes_that_contain_themselves_are_members(node: FieldSet, me
         pytest.param({".": {}}, {}, id="root object"),
     ],
 )
-def test_client_sets_are_normalized(sent: Any, read: FieldSet) -> None:
+def test_field_set_of_a_client_is_normalized(sent: Any, read: FieldSet) -> None:
     assert parse_fields(sent) == read
 
 
@@ -113,7 +113,7 @@ def test_client_sets_are_normalized(sent: Any, read: FieldSet) -> None:
         pytest.param({"i:x": {}}, id="index that is not a number"),
     ],
 )
-def test_invalid_set_is_rejected(sent: Any) -> None:
+def test_invalid_field_set_is_rejected(sent: Any) -> None:
     with pytest.raises(FieldSetError):
         parse_fields(sent)
 
@@ -132,5 +132,5 @@ def test_invalid_set_is_rejected(sent: Any) -> None:
         pytest.param(("f:args", "i:2"), ".args[2]", id="an item by its index"),
     ],
 )
-def test_path_is_formatted_like_kubernetes(path: Path, text: str) -> None:
+def test_field_set_path_is_formatted_as_in_kubernetes(path: Path, text: str) -> None:
     assert format_fields(path) == text

@@ -1,4 +1,4 @@
-"""Granular and atomic fields follow from structs and list types."""
+"""Which fields are granular or atomic, derived from structs and list types."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -96,7 +96,7 @@ def test_field_is_atomic(api_version: str, kind: str, path: str) -> None:
         pytest.param("v1", "Node", "spec.podCIDRs", (), id="by value"),
     ],
 )
-def test_list_is_merged_by_its_keys(api_version: str, kind: str, path: str, keys: tuple[str, ...]) -> None:
+def test_list_has_the_merge_keys_of_its_type(api_version: str, kind: str, path: str, keys: tuple[str, ...]) -> None:
     type_ = find_type(api_version, kind, path)
     assert isinstance(type_, ListType)
     assert type_.keys == keys

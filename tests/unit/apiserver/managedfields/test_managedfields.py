@@ -1,4 +1,4 @@
-"""Every write except apply gives its manager the changed fields and removes them from other managers."""
+"""managedFields after writes other than apply: the manager owns the changed fields, and others lose them."""
 
 from copy import deepcopy
 from typing import Any
@@ -205,7 +205,7 @@ BUILT_IN_CASES = [
 
 
 @pytest.mark.parametrize(("tree", "fields"), BUILT_IN_CASES)
-def test_builtin_kinds_use_their_list_types(tree: JsonObject, fields: JsonObject) -> None:
+def test_fields_of_builtin_kinds_are_owned_by_their_list_types(tree: JsonObject, fields: JsonObject) -> None:
     kind = type_of(tree["apiVersion"], tree["kind"])
     (entry,) = record_update(None, tree, Write("m", tree["apiVersion"], MORNING), kind)
     assert entry["fieldsV1"] == fields
@@ -220,7 +220,7 @@ def test_parents_of_a_changed_field_keep_their_owner() -> None:
     ]
 
 
-def test_second_update_extends_the_managers_entry() -> None:
+def test_second_update_extends_the_entry_of_its_manager() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"z": "1"})
     assert record_update(old, new, Write("kubectl-create", INSTANCETYPES, NOON), INSTANCETYPE) == [
@@ -228,7 +228,7 @@ def test_second_update_extends_the_managers_entry() -> None:
     ]
 
 
-def test_removing_a_field_changes_no_times() -> None:
+def test_removing_a_field_keeps_the_times_of_managers() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"env": "dev"})
     new["metadata"]["managedFields"] = record_update(old, new, Write("label", INSTANCETYPES, NOON), INSTANCETYPE)
@@ -239,20 +239,20 @@ def test_removing_a_field_changes_no_times() -> None:
     ]
 
 
-def test_unchanged_object_keeps_identical_entries() -> None:
+def test_unchanged_object_keeps_its_managed_fields() -> None:
     old = create(build_instancetype())
     (entry,) = record_update(old, deepcopy(old), Write("other", INSTANCETYPES, NOON), INSTANCETYPE)
     assert entry is entries_of(old)[0]
 
 
-def test_unchanged_entries_are_not_copied() -> None:
+def test_unchanged_managed_fields_entries_are_not_copied() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"z": "1"})
     first, _ = record_update(old, new, Write("label", INSTANCETYPES, NOON), INSTANCETYPE)
     assert first is entries_of(old)[0]
 
 
-def test_updater_has_one_entry_per_version() -> None:
+def test_update_manager_has_one_entry_per_version() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     newer = "instancetype.kubevirt.io/v1beta2"
@@ -272,7 +272,7 @@ def build_vm(**parts: Any) -> JsonObject:
     return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}, **parts}
 
 
-def test_status_has_a_separate_entry() -> None:
+def test_status_has_a_separate_managed_fields_entry() -> None:
     old = create(build_vm(spec={"running": False}), VM)
     new = old | {"spec": {"running": True}, "status": {"ready": True, "conditions": [{"type": "Ready"}]}}
     entries = record_update(old, new, Write("kubectl-create", "kubevirt.io/v1", NOON, "status"), VM)
@@ -323,7 +323,9 @@ def test_list_items_are_owned_separately() -> None:
         pytest.param(["a", "b"], ["b", "a"], None, id="order has no owner"),
     ],
 )
-def test_set_lists_with_unusual_items(before: list[str], after: list[str], fields: JsonObject | None) -> None:
+def test_duplicates_and_order_of_set_items_affect_ownership_as_in_kubernetes(
+    before: list[str], after: list[str], fields: JsonObject | None
+) -> None:
     old = create(build_instancetype(finalizers=before))
     new = change(old, "metadata", "finalizers", to=after)
     taken = [e["fieldsV1"] for e in record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)[1:]]
@@ -357,7 +359,7 @@ def test_unknown_field_is_typed_by_its_value(value: Any, fields: JsonObject) -> 
         pytest.param({"a": 1}, {}, None, {}, id="emptied object"),
     ],
 )
-def test_value_that_changes_its_type(
+def test_field_that_changes_its_type_changes_its_owner(
     before: Any, after: Any, taken: JsonObject | None, left: JsonObject | None
 ) -> None:
     old = create(change(build_instancetype(), "spec", to={"odd": before}))
@@ -367,7 +369,7 @@ def test_value_that_changes_its_type(
     assert odd == {"kubectl-create": left} | ({} if taken is None else {"m": taken})
 
 
-def test_empty_entries_disable_tracking() -> None:
+def test_empty_managed_fields_disable_tracking() -> None:
     old = create(build_instancetype())
     reset = change(old, "metadata", "managedFields", to=[{}])
     assert record_update(old, reset, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
@@ -376,7 +378,7 @@ def test_empty_entries_disable_tracking() -> None:
     assert record_update(untracked, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
 
 
-def test_client_may_edit_entries() -> None:
+def test_client_may_edit_managed_fields() -> None:
     old = create(build_instancetype())
     renamed = build_entry({"f:spec": {"f:cpu": {".": {}}}}, "kubectl", operation="Apply")
     new = change(old, "metadata", "managedFields", to=[renamed])
@@ -395,14 +397,14 @@ def test_client_may_edit_entries() -> None:
         pytest.param([build_entry({}), 1], id="number in the list"),
     ],
 )
-def test_invalid_entries_are_ignored(sent: Any) -> None:
+def test_invalid_managed_fields_of_a_client_are_ignored(sent: Any) -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "managedFields", to=sent)
     assert parse_entries(sent) is None
     assert record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == entries_of(old)
 
 
-def test_status_write_cannot_edit_entries() -> None:
+def test_status_write_cannot_edit_managed_fields() -> None:
     old = create(build_vm(spec={"running": False}), VM)
     new = change(old, "metadata", "managedFields", to=[])
     assert record_update(old, new, Write("m", "kubevirt.io/v1", NOON, "status"), VM) == entries_of(old)
@@ -438,7 +440,7 @@ def test_manager_name_defaults_to_the_user_agent(asked: str, agent: str, name: s
     assert name_manager(asked, agent) == name
 
 
-def test_times_are_restored_if_nothing_else_changed() -> None:
+def test_managed_fields_times_are_restored_if_nothing_else_changed() -> None:
     old = create(build_instancetype())
     new = deepcopy(old)
     new["metadata"]["managedFields"][0]["time"] = NOON
@@ -446,7 +448,7 @@ def test_times_are_restored_if_nothing_else_changed() -> None:
     assert new == old
 
 
-def test_times_are_kept_if_something_else_changed() -> None:
+def test_managed_fields_times_are_kept_if_something_else_changed() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     new["metadata"]["managedFields"][0]["time"] = NOON

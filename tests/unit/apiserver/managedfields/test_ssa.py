@@ -139,26 +139,26 @@ def test_status_is_applied_through_its_subresource() -> None:
     }
 
 
-def test_repeated_apply_changes_nothing() -> None:
+def test_second_identical_apply_changes_nothing() -> None:
     live = put(None, build_instancetype(SIZES))
     assert put(live, build_instancetype(SIZES), time=NOON) == live
 
 
-def test_changed_value_updates_the_time() -> None:
+def test_apply_of_a_changed_value_updates_the_time_of_its_manager() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 4}}), time=NOON)
     assert result["spec"]["cpu"] == {"guest": 4}
     assert entries_of(result)[0]["time"] == NOON
 
 
-def test_equal_values_are_shared_by_two_managers() -> None:
+def test_field_applied_with_the_same_value_is_shared_by_two_managers() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({"cpu": {"guest": 2}}), "m2", time=NOON)
     assert fields_by_manager(result) == {"m1": {"f:spec": SIZE_FIELDS}, "m2": {"f:spec": {"f:cpu": {"f:guest": {}}}}}
     assert without_entries(result) == without_entries(live)
 
 
-def test_single_conflict_is_named_in_the_message() -> None:
+def test_message_names_a_single_apply_conflict() -> None:
     live = put(None, build_instancetype(SIZES))
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}))
     assert (error.code, error.reason) == (409, "Conflict")
@@ -166,7 +166,7 @@ def test_single_conflict_is_named_in_the_message() -> None:
     assert error.causes == (FieldError(".spec.cpu.guest", 'conflict with "m1"', "FieldManagerConflict"),)
 
 
-def test_conflicts_are_grouped_by_manager() -> None:
+def test_apply_conflicts_are_grouped_by_manager() -> None:
     live = put(None, build_instancetype(SIZES))
     live = edit(live, live | {"spec": {**SIZES, "memory": {"guest": "9Gi"}}})
     error = refusal(live, build_instancetype({"cpu": {"guest": 5}, "memory": {"guest": "5Gi"}}), "m3")
@@ -193,7 +193,7 @@ def test_conflict_in_list_item_shows_its_keys() -> None:
     assert [cause.field for cause in error.causes] == ['.spec.ports[port=80,protocol="TCP"].name']
 
 
-def test_force_takes_over_the_field() -> None:
+def test_forced_apply_takes_over_the_field() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}), "m2", force=True)
     assert result["spec"]["cpu"] == {"guest": 3}
@@ -203,7 +203,7 @@ def test_force_takes_over_the_field() -> None:
     }
 
 
-def test_updater_with_same_name_is_another_manager() -> None:
+def test_update_and_apply_entries_of_one_name_are_separate_managers() -> None:
     live = put(None, build_instancetype(SIZES))
     live = edit(live, live | {"spec": {**SIZES, "cpu": {"guest": 9}}}, "m1")
     error = refusal(live, build_instancetype(SIZES), "m1")
@@ -226,7 +226,7 @@ def test_empty_apply_removes_all_owned_fields() -> None:
     assert put(live, build_instancetype()) == build_instancetype()
 
 
-def test_unowned_fields_are_kept() -> None:
+def test_apply_keeps_unowned_fields() -> None:
     live = put(None, build_instancetype({"cpu": {"guest": 2}}))
     live["spec"]["schedulerName"] = "from-admission"
     live["metadata"]["uid"] = "1"
@@ -274,13 +274,13 @@ def test_applied_null_removes_and_owns_the_field() -> None:
         pytest.param("ab", "cd", "abcd", id="no shared items"),
     ],
 )
-def test_merged_items_are_ordered(live: str, applied: str, merged: str) -> None:
+def test_merged_list_items_have_the_order_of_kubernetes(live: str, applied: str, merged: str) -> None:
     tree = edit(build_instancetype(), build_instancetype(finalizers=list(live)))
     result = put(tree, build_instancetype(finalizers=list(applied)))
     assert "".join(result["metadata"]["finalizers"]) == merged
 
 
-def test_items_with_the_same_keys_are_merged() -> None:
+def test_applied_list_items_with_the_same_keys_are_merged() -> None:
     live = put(None, build_service({"port": 80, "name": "web"}))
     result = put(live, build_service({"port": 80, "protocol": "TCP", "nodePort": 30000}), "m2")
     assert result["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "web", "nodePort": 30000}]
@@ -396,7 +396,7 @@ def test_invalid_last_applied_annotation_is_ignored(text: str) -> None:
     assert refusal(live, build_instancetype({"cpu": {"guest": 4}}), "kubectl").code == 409
 
 
-def test_too_large_last_applied_annotation_is_omitted() -> None:
+def test_last_applied_annotation_beyond_the_size_limit_is_omitted() -> None:
     live = build_client_side(build_instancetype(SIZES))
     applied = build_instancetype(SIZES, annotations={"large": "x" * 200_000})
     assert list(put(live, applied, "kubectl")["metadata"]["annotations"]) == ["large"]
@@ -439,7 +439,7 @@ def test_valid_apply_body_is_accepted() -> None:
         ),
     ],
 )
-def test_undeclared_fields_are_reported(spec: JsonObject, problems: str) -> None:
+def test_apply_reports_fields_missing_in_the_schema(spec: JsonObject, problems: str) -> None:
     applied = build_instancetype(spec)
     error = find_undeclared(applied, kind_of(applied))
     assert error is not None
@@ -483,7 +483,7 @@ def test_sole_applier_replaces_its_previous_configuration(first: JsonObject, sec
 
 
 @given(SERVICES, SERVICES, SERVICES)
-def test_arguments_are_not_modified(first: JsonObject, second: JsonObject, third: JsonObject) -> None:
+def test_apply_does_not_modify_its_arguments(first: JsonObject, second: JsonObject, third: JsonObject) -> None:
     live = put(put(None, first), second, "m2", force=True)
     before = deepcopy((live, third))
     put(live, third, force=True)
@@ -499,7 +499,7 @@ def test_forced_apply_leaves_no_conflict(first: JsonObject, second: JsonObject) 
 
 
 def _plain(tree: Any) -> Any:
-    """Return an object without item order and without empty values."""
+    """Return a copy of an object without empty values and with sorted lists."""
     if isinstance(tree, dict):
         parts = {name: _plain(value) for name, value in tree.items()}
         return {name: part for name, part in parts.items() if part not in ({}, [])}

@@ -64,12 +64,12 @@ def find_patches(paths: JsonObject) -> dict[tuple[str, str, str], set[str]]:
     return found
 
 
-def test_v2_references_resolve(v2: JsonObject) -> None:
+def test_references_in_openapi_v2_resolve(v2: JsonObject) -> None:
     assert set(find_references(v2)) <= {f"#/definitions/{name}" for name in v2["definitions"]}
 
 
 @each_group_version
-def test_v3_references_resolve(group: str, version: str) -> None:
+def test_references_in_openapi_v3_resolve(group: str, version: str) -> None:
     tree = read_v3(group, version)
     assert set(find_references(tree)) <= {f"#/components/schemas/{name}" for name in tree["components"]["schemas"]}
 
@@ -118,12 +118,12 @@ def test_only_builtin_kinds_accept_strategic_patches(v2: JsonObject) -> None:
     assert strategic not in v2["paths"][vms]["patch"]["consumes"]
 
 
-def test_definitions_are_read_only(v2: JsonObject) -> None:
+def test_openapi_lists_no_write_operations_for_crds(v2: JsonObject) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     assert set(v2["paths"][path]) == {"get", "parameters"}
 
 
-def test_index_lists_every_document() -> None:
+def test_openapi_v3_index_lists_every_document() -> None:
     index = json.loads(write_v3_index().body)["paths"]
     assert index["api/v1"] == {"serverRelativeURL": f"/openapi/v3/api/v1?hash={v3_hash('', 'v1')}"}
     paths = {entry["serverRelativeURL"].partition("?")[0] for entry in index.values()}
@@ -132,7 +132,7 @@ def test_index_lists_every_document() -> None:
 
 
 @pytest.mark.parametrize("name", ["api", "apis", "version"])
-def test_root_paths_have_documents(name: str) -> None:
+def test_openapi_v3_root_paths_have_documents(name: str) -> None:
     document = write_v3_root(name)
     tree = json.loads(document.body)
     assert list(tree["paths"]) == [f"/{name}/"]
@@ -170,24 +170,26 @@ WRITTEN = {"dryRun", "fieldManager", "fieldValidation"}
         ("namespaces/{namespace}/virtualmachines/{name}", "delete", REMOVED),
     ],
 )
-def test_operations_list_their_query_parameters(path: str, method: str, parameters: set[str], v2: JsonObject) -> None:
+def test_openapi_operations_list_their_query_parameters(
+    path: str, method: str, parameters: set[str], v2: JsonObject
+) -> None:
     path = f"/apis/kubevirt.io/v1/{path}"
     for tree in (v2, read_v3("kubevirt.io", "v1")):
         assert list_query_parameters(tree, path, method) == parameters | {"pretty"}
 
 
 @each_group_version
-def test_etag_matches_hash_in_the_index(group: str, version: str) -> None:
+def test_etag_of_an_openapi_document_is_its_hash_in_the_index(group: str, version: str) -> None:
     document = write_v3(group, version)
     assert document is not None
     assert document.etag == f'"{v3_hash(group, version)}"'
 
 
-def test_etags_are_known_before_generation_and_differ() -> None:
+def test_precomputed_openapi_etags_are_correct_and_differ() -> None:
     assert write_v2().etag == v2_etag()
     assert write_v2_protobuf().etag == v2_etag("protobuf")
     assert len({v2_etag(), v2_etag("protobuf"), *(v3_hash(*key) for key in GROUP_VERSIONS)}) == len(GROUP_VERSIONS) + 2
 
 
-def test_unknown_version_has_no_document() -> None:
+def test_unknown_version_has_no_openapi_document() -> None:
     assert write_v3("kubevirt.io", "v7") is None

@@ -13,7 +13,7 @@ from virtshape.apiserver.openapi.protobuf import encode_document
 
 
 class Message:
-    """A decoded message: the values of each field by its number."""
+    """A decoded protobuf message: the values of each field by field number."""
 
     def __init__(self, data: bytes) -> None:
         self.fields: dict[int, list[Any]] = {}
@@ -69,7 +69,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_schema(message: Message) -> JsonObject:
-    """Return a schema as its JSON tree."""
+    """Return the JSON tree of a schema message."""
     tree: JsonObject = {}
     texts = {"$ref": 1, "format": 2, "description": 4, "pattern": 13}
     tree |= {name: message.text(number) for name, number in texts.items() if number in message.fields}
@@ -107,17 +107,17 @@ def tree() -> JsonObject:
     return tree
 
 
-def test_version_and_title_match_json(document: Message, tree: JsonObject) -> None:
+def test_version_and_title_in_protobuf_match_json(document: Message, tree: JsonObject) -> None:
     info = document.message(2)
     assert (document.text(1), info.text(1), info.text(2)) == ("2.0", tree["info"]["title"], tree["info"]["version"])
 
 
-def test_definitions_match_json(document: Message, tree: JsonObject) -> None:
+def test_definitions_in_protobuf_match_json(document: Message, tree: JsonObject) -> None:
     definitions = document.message(9).named(1)
     assert {name: read_schema(schema) for name, schema in definitions.items()} == tree["definitions"]
 
 
-def test_paths_match_json(document: Message, tree: JsonObject) -> None:
+def test_paths_in_protobuf_match_json(document: Message, tree: JsonObject) -> None:
     methods = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
     found = {
         path: {method: item.message(number).text(5) for method, number in methods.items() if number in item.fields}
@@ -156,6 +156,6 @@ def test_path_and_body_parameters_are_distinct(document: Message) -> None:
         pytest.param({"paths": {"/": {"get": {"parameters": [{"in": "header"}]}}}}, id="of a parameter"),
     ],
 )
-def test_unknown_member_raises(tree: JsonObject) -> None:
+def test_openapi_document_with_an_unknown_member_is_not_encoded(tree: JsonObject) -> None:
     with pytest.raises(KeyError):
         encode_document(tree)

@@ -109,7 +109,7 @@ MALFORMED: dict[str, object] = {
 
 
 @pytest.mark.parametrize(("tree", "operations", "expected"), APPLIED.values(), ids=APPLIED)
-def test_operations_are_applied(tree: JsonObject, operations: Operations, expected: JsonObject) -> None:
+def test_json_patch_operations_are_applied(tree: JsonObject, operations: Operations, expected: JsonObject) -> None:
     before = deepcopy((tree, operations))
     assert patch_json(tree, operations) == expected
     assert (tree, operations) == before
@@ -126,13 +126,13 @@ def test_inapplicable_operation_is_rejected(tree: JsonObject, operations: Operat
     assert tree == before
 
 
-def test_null_patch_changes_nothing() -> None:
+def test_null_json_patch_changes_nothing() -> None:
     tree = {"a": 1}
     assert patch_json(tree, None) is tree
 
 
 @pytest.mark.parametrize("operations", MALFORMED.values(), ids=MALFORMED)
-def test_invalid_operations_are_rejected(operations: object) -> None:
+def test_malformed_json_patch_is_rejected(operations: object) -> None:
     with pytest.raises(StatusError, match=r"^error decoding patch: json: cannot unmarshal") as caught:
         patch_json({}, operations)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
@@ -146,14 +146,14 @@ def test_number_of_operations_is_limited() -> None:
     assert (caught.value.code, caught.value.reason) == (413, "RequestEntityTooLarge")
 
 
-def test_only_parents_of_changes_are_copied() -> None:
+def test_json_patch_copies_only_the_parents_of_changes() -> None:
     tree: JsonObject = {"a": {"b": {}}, "c": {"d": {}}}
     patched = patch_json(tree, [op("add", "/a/x", value=1), op("test", "/c/d", value={})])
     assert patched["a"]["b"] is tree["a"]["b"]
     assert patched["c"] is tree["c"]
 
 
-def test_unknown_members_are_reported() -> None:
+def test_unknown_members_of_json_patch_operations_are_reported() -> None:
     operations = [op("remove", "/a"), op("remove", "/b", foo=1)]
     assert find_unknown_members(operations) == ['json patch unknown field "[1].foo"']
 
@@ -178,7 +178,7 @@ def follow(value: Any, steps: tuple[str, ...]) -> Any:
 
 
 def perform_simply(tree: JsonObject, name: str, steps: tuple[str, ...], value: Any) -> JsonObject:
-    """Apply one operation to a full copy; every path of it exists."""
+    """Apply one operation to a full copy of a tree; all its paths must exist."""
     tree = deepcopy(tree)
     box, last = follow(tree, steps[:-1]), steps[-1]
     place: Any = int(last) if isinstance(box, list) else last
@@ -192,7 +192,7 @@ def perform_simply(tree: JsonObject, name: str, steps: tuple[str, ...], value: A
 
 
 @given(tree=TREES, data=st.data())
-def test_result_equals_operations_on_a_full_copy(tree: JsonObject, data: st.DataObject) -> None:
+def test_json_patch_equals_its_operations_on_a_full_copy(tree: JsonObject, data: st.DataObject) -> None:
     expected, operations = tree, []
     for _ in range(data.draw(st.integers(0, 6))):
         pointers = list_pointers(expected)[1:]

@@ -12,7 +12,7 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.mergepatch import patch_merge
 
-# The cases of RFC 7386, appendix A, whose outcome is an object.
+# The cases of RFC 7386, appendix A, whose result is an object.
 CASES: dict[str, tuple[JsonObject, Any, JsonObject]] = {
     "a value is replaced": ({"a": "b"}, {"a": "c"}, {"a": "c"}),
     "a value is added": ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[JsonObject, Any, JsonObject]] = {
 
 
 @pytest.mark.parametrize(("tree", "patch", "expected"), CASES.values(), ids=CASES)
-def test_patch_is_merged(tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
+def test_merge_patch_is_applied(tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((tree, patch))
     merged = patch_merge(tree, patch)
     assert merged == expected
@@ -42,20 +42,20 @@ def test_patch_is_merged(tree: JsonObject, patch: JsonObject, expected: JsonObje
 
 
 @pytest.mark.parametrize("patch", [[], "x", 1, None, True])
-def test_patch_must_be_an_object(patch: object) -> None:
+def test_merge_patch_must_be_an_object(patch: object) -> None:
     with pytest.raises(StatusError, match=r"^error decoding patch: ") as caught:
         patch_merge({}, patch)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
 
 
-def test_only_parents_of_changes_are_copied() -> None:
+def test_merge_patch_copies_only_the_parents_of_changes() -> None:
     tree: JsonObject = {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}}
     merged = patch_merge(tree, {"spec": {"cpu": {"guest": 2}}})
     assert merged["metadata"] is tree["metadata"]
     assert merged["spec"]["memory"] is tree["spec"]["memory"]
 
 
-def test_identical_tree_is_returned_if_nothing_changes() -> None:
+def test_merge_patch_without_changes_returns_the_same_tree() -> None:
     tree = {"spec": {"cpu": {"guest": 1}}, "status": {}}
     assert patch_merge(tree, {"spec": {"cpu": {"guest": 1}, "gone": None}, "status": {}}) is tree
 
@@ -93,18 +93,18 @@ PATCHES: st.SearchStrategy[JsonObject] = st.recursive(
 
 
 @given(old=TREES, new=TREES)
-def test_merging_a_difference_gives_the_new_tree(old: JsonObject, new: JsonObject) -> None:
+def test_merge_patch_of_a_difference_gives_the_new_tree(old: JsonObject, new: JsonObject) -> None:
     assert patch_merge(old, diff(old, new)) == new
 
 
 @given(tree=TREES, patch=PATCHES)
-def test_result_matches_rfc_7386_and_inputs_are_not_modified(tree: JsonObject, patch: JsonObject) -> None:
+def test_merge_patch_matches_rfc_7386_and_does_not_modify_its_inputs(tree: JsonObject, patch: JsonObject) -> None:
     before = deepcopy((tree, patch))
     assert patch_merge(tree, patch) == merge_literally(tree, patch)
     assert (tree, patch) == before
 
 
 @given(tree=TREES, patch=PATCHES)
-def test_merge_is_idempotent(tree: JsonObject, patch: JsonObject) -> None:
+def test_merge_patch_is_idempotent(tree: JsonObject, patch: JsonObject) -> None:
     once = patch_merge(tree, patch)
     assert patch_merge(once, patch) == once

@@ -285,21 +285,25 @@ REFUSED: dict[str, tuple[type, JsonObject, Any, str]] = {
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), MERGED.values(), ids=MERGED)
-def test_patch_is_merged(struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
+def test_strategic_merge_patch_is_applied(
+    struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject
+) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "expected"), DIRECTED.values(), ids=DIRECTED)
-def test_directives_are_followed(struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject) -> None:
+def test_strategic_merge_patch_directives_are_followed(
+    struct: type, tree: JsonObject, patch: JsonObject, expected: JsonObject
+) -> None:
     before = deepcopy((tree, patch))
     assert patch_strategic(tree, patch, struct) == expected
     assert (tree, patch) == before
 
 
 @pytest.mark.parametrize(("struct", "tree", "patch", "message"), REFUSED.values(), ids=REFUSED)
-def test_invalid_patch_is_rejected(struct: type, tree: JsonObject, patch: Any, message: str) -> None:
+def test_invalid_strategic_merge_patch_is_rejected(struct: type, tree: JsonObject, patch: Any, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         patch_strategic(tree, patch, struct)
     expected = (500, "") if isinstance(patch, dict) else (400, "BadRequest")
@@ -308,7 +312,7 @@ def test_invalid_patch_is_rejected(struct: type, tree: JsonObject, patch: Any, m
 
 
 @given(tree=TREES, patch=TREES)
-def test_equals_merge_patch_without_merged_lists(tree: JsonObject, patch: JsonObject) -> None:
+def test_strategic_merge_patch_without_merged_lists_equals_a_merge_patch(tree: JsonObject, patch: JsonObject) -> None:
     assert patch_strategic({"data": tree}, {"data": patch}, ConfigMap) == patch_merge({"data": tree}, {"data": patch})
 
 
@@ -326,7 +330,7 @@ def list_structs(shape: inspect.Type, found: dict[str, set[str]]) -> dict[str, s
     return found
 
 
-def test_strategies_name_existing_fields() -> None:
+def test_patch_strategies_name_existing_fields() -> None:
     found: dict[str, set[str]] = {}
     for kind in KINDS:
         if not kind.group.endswith("kubevirt.io"):

@@ -80,12 +80,12 @@ REFUSED: dict[str, tuple[Kind, str, str]] = {
 
 
 @pytest.mark.parametrize(("kind", "tree", "text", "expected"), CASES.values(), ids=CASES)
-def test_selector_matches(kind: Kind, tree: JsonObject, text: str, expected: bool) -> None:
+def test_field_selector_matches_as_in_kubernetes(kind: Kind, tree: JsonObject, text: str, expected: bool) -> None:
     assert compile_terms(parse_field_selector(text, kind), kind)(tree) is expected
 
 
 @pytest.mark.parametrize(("kind", "text", "message"), REFUSED.values(), ids=REFUSED)
-def test_invalid_selector_is_rejected(kind: Kind, text: str, message: str) -> None:
+def test_invalid_field_selector_is_rejected(kind: Kind, text: str, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         parse_field_selector(text, kind)
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)

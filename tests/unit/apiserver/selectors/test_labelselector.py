@@ -92,13 +92,13 @@ REFUSED: dict[str, str] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), SELECTED.items(), ids=SELECTED)
-def test_selector_matches(text: str, expected: str) -> None:
+def test_label_selector_matches_as_in_kubernetes(text: str, expected: str) -> None:
     matches = compile_label_selector(text)
     assert "".join(name for name, labels in OBJECTS.items() if matches(labels)) == expected
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.items(), ids=REFUSED)
-def test_invalid_selector_is_rejected(text: str, message: str) -> None:
+def test_invalid_label_selector_is_rejected(text: str, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         parse_label_selector(text)
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
@@ -144,6 +144,6 @@ def test_invalid_label_selector_object_is_rejected(selector: JsonObject) -> None
 
 
 @given(st.text("ab=!<>(), in", max_size=12))
-def test_arbitrary_text_is_parsed_or_rejected(text: str) -> None:
+def test_arbitrary_label_selector_is_parsed_or_rejected(text: str) -> None:
     with suppress(StatusError):
         compile_label_selector(text)({"a": "b"})

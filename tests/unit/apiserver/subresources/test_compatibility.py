@@ -20,7 +20,7 @@ REQUIREMENTS: JsonObject = {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}
 
 
 class ManyObjects:
-    """As many instance types as the test wants, and one preference."""
+    """A source of objects with a given number of instance types, and one preference."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -59,7 +59,7 @@ def test_number_of_pairs_is_limited() -> None:
     ],
     ids=["exact", "too small", "topology", "open", "open memory", "too few vCPUs", "open vCPUs, too little memory"],
 )
-def test_sizes_are_compared_with_requirements_and_open_ones_are_sufficient(
+def test_instancetype_size_must_meet_the_requirements_unless_it_is_open(
     instancetype: JsonObject, fields: list[str]
 ) -> None:
     preference = preference_spec(build_preference(requirements=REQUIREMENTS))

@@ -1,4 +1,4 @@
-"""Start, stop and restart by run strategy."""
+"""Start, stop and restart for each run strategy."""
 
 from typing import Any
 
@@ -164,7 +164,9 @@ REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
 
 
 @pytest.mark.parametrize(("vm", "phase", "action", "options", "change"), ACCEPTED.values(), ids=ACCEPTED)
-def test_action_returns_the_change_of_the_vm(vm: Any, phase: str, action: Any, options: Any, change: Change) -> None:
+def test_start_stop_or_restart_returns_the_change_of_the_vm(
+    vm: Any, phase: str, action: Any, options: Any, change: Change
+) -> None:
     assert action(vm, build_vmi(phase), options) == change
 
 

@@ -1,4 +1,4 @@
-"""Decisions of addvolume and removevolume."""
+"""Checks and results of addvolume and removevolume requests."""
 
 from typing import Any
 
@@ -73,18 +73,18 @@ def build_vmi(*volumes: JsonObject, owner: str = "", phase: str = "Running", **s
     ],
     ids=["no name", "no disk", "no source", "two sources", "remove without a name"],
 )
-def test_incomplete_options_are_refused(options: AddOptions | RemoveOptions, message: str) -> None:
+def test_incomplete_volume_options_are_rejected(options: AddOptions | RemoveOptions, message: str) -> None:
     with pytest.raises(StatusError) as refused:
         read_volume_request(options)
     assert (refused.value.code, refused.value.message) == (400, message)
 
 
-def test_vm_gets_the_request_in_its_status() -> None:
+def test_addvolume_adds_a_volume_request_to_the_status_of_the_vm() -> None:
     assert request_on_vm(build_vm(ROOT), ADD) == ("status", {"volumeRequests": [ADD_TREE]}, None)
     assert request_on_vm(build_vm(ROOT, PLUGGED), REMOVE) == ("status", {"volumeRequests": [REMOVE_TREE]}, None)
 
 
-def test_removal_replaces_a_pending_addition() -> None:
+def test_removevolume_replaces_a_pending_addvolume_request() -> None:
     vm = build_vm(ROOT, PLUGGED, requests=[ADD_TREE])
     assert request_on_vm(vm, REMOVE).values == {"volumeRequests": [REMOVE_TREE]}
 
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[VirtualMachine, VirtualMachineVolumeRequest, str]] = {
 
 
 @pytest.mark.parametrize(("vm", "request_", "message"), REFUSED.values(), ids=REFUSED)
-def test_vm_refuses_requests_with_kubevirts_messages(
+def test_impossible_volume_request_for_a_vm_has_the_message_of_kubevirt(
     vm: VirtualMachine, request_: VirtualMachineVolumeRequest, message: str
 ) -> None:
     with pytest.raises(StatusError) as refused:
@@ -129,7 +129,7 @@ def test_vm_refuses_requests_with_kubevirts_messages(
     assert refused.value.message == f'Operation cannot be fulfilled on virtualmachine.kubevirt.io "vm1": {message}'
 
 
-def test_wrong_bus_is_invalid_and_names_the_field() -> None:
+def test_addvolume_with_an_invalid_bus_names_the_field() -> None:
     wrong = read_volume_request(AddOptions(name="data", disk={"disk": {"bus": "sata"}}, volume_source=CLAIM))
     with pytest.raises(StatusError) as refused:
         request_on_vm(build_vm(), wrong)
@@ -139,7 +139,7 @@ def test_wrong_bus_is_invalid_and_names_the_field() -> None:
         request_on_vmi(build_vmi(), wrong)
 
 
-def test_instance_without_a_vm_is_changed() -> None:
+def test_addvolume_and_removevolume_change_an_instance_without_a_vm() -> None:
     change = request_on_vmi(build_vmi(ROOT), ADD)
     assert change.part == "spec"
     assert [volume["name"] for volume in change.values["volumes"]] == ["root", "data"]
@@ -164,7 +164,9 @@ def test_instance_without_a_vm_is_changed() -> None:
     ],
     ids=["owned by a VM", "not running", "name is taken", "still in use"],
 )
-def test_instance_refuses_requests(vmi: VirtualMachineInstance, code: int, message: str) -> None:
+def test_impossible_volume_request_for_an_instance_is_rejected(
+    vmi: VirtualMachineInstance, code: int, message: str
+) -> None:
     with pytest.raises(StatusError) as refused:
         request_on_vmi(vmi, ADD)
     assert refused.value.code == code

@@ -1,4 +1,4 @@
-"""Extracting the file from a form, for any chunking of its bytes."""
+"""Extraction of the file from a multipart form that is received in chunks of any size."""
 
 import time
 from collections.abc import Iterator
@@ -38,16 +38,16 @@ async def take(body: bytes, size: int, content_type: str = TYPE) -> bytes:
     ],
     ids=["alone", "among others", "after a preamble"],
 )
-async def test_file_is_extracted(form: bytes, size: int) -> None:
+async def test_file_is_extracted_from_a_multipart_form(form: bytes, size: int) -> None:
     assert await take(form, size) == FILE
 
 
 @pytest.mark.parametrize("content_type", [TYPE, 'multipart/form-data; charset=utf-8; boundary="XyZ"'])
-async def test_boundary_may_be_quoted(content_type: str) -> None:
+async def test_multipart_boundary_may_be_quoted(content_type: str) -> None:
     assert await take(build_form((b"file", b"x")), 5, content_type) == b"x"
 
 
-async def test_file_may_be_empty() -> None:
+async def test_multipart_file_may_be_empty() -> None:
     assert await take(build_form((b"file", b"")), 3) == b""
 
 

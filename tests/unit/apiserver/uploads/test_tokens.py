@@ -12,12 +12,12 @@ from virtshape.apiserver.uploads.tokens import Grant, UploadTokens
 GRANT = Grant(namespace="ns", name="c1", uid="u1", user="jane", groups=("team",), expires=1300.0)
 
 
-def test_token_round_trips() -> None:
+def test_upload_token_round_trips() -> None:
     tokens = UploadTokens()
     assert tokens.read(tokens.issue(GRANT), 1000.0) == GRANT
 
 
-def test_token_has_only_bearer_token_characters() -> None:
+def test_upload_token_has_only_bearer_token_characters() -> None:
     assert re.fullmatch(r"[A-Za-z0-9\-._~+/]+", UploadTokens().issue(GRANT))
 
 
@@ -32,7 +32,7 @@ def test_token_expires(moment: float, good: bool) -> None:
             tokens.read(token, moment)
 
 
-def test_foreign_or_modified_token_is_rejected() -> None:
+def test_upload_token_of_another_server_or_modified_is_rejected() -> None:
     tokens = UploadTokens()
     token = tokens.issue(GRANT)
     head, body, seal = token.split(".")
@@ -44,6 +44,6 @@ def test_foreign_or_modified_token_is_rejected() -> None:
             tokens.read(wrong, 1000.0)
 
 
-def test_too_long_token_is_rejected() -> None:
+def test_too_long_upload_token_is_rejected() -> None:
     with pytest.raises(TokenError, match="more than 16384 characters"):
         UploadTokens().read("a" * 20_000, 1000.0)

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets: which keys and contents they may have."""
+"""Validation of keys and values of ConfigMaps and Secrets."""
 
 import pytest
 

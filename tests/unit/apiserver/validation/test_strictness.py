@@ -131,7 +131,7 @@ def test_unknown_fields_and_nulls_are_dropped(
     assert tree == before
 
 
-def test_identical_tree_is_returned_if_nothing_was_dropped() -> None:
+def test_same_tree_is_returned_if_no_field_was_dropped() -> None:
     tree = vm()
     assert admit(tree, VM)[0] is tree
 
@@ -183,7 +183,7 @@ def test_strict_validation_reports_all_problems() -> None:
     )
 
 
-def test_strict_validation_of_a_patch() -> None:
+def test_strict_validation_of_a_patch_reports_all_problems() -> None:
     with pytest.raises(StatusError) as caught:
         admit_fields({"spec": {"bogus": 1}}, None, INSTANCETYPE, "Strict", patching=True)
     error = caught.value
@@ -350,12 +350,12 @@ def spoil(tree: Any, key: str) -> Any:
 
 @settings(max_examples=50)
 @given(machine=structs(VirtualMachine, metadata=ObjectMeta(name="a")), spoilt=st.booleans())
-def test_generated_objects_are_normalized_correctly(machine: VirtualMachine, spoilt: bool) -> None:
+def test_generated_vms_are_admitted_unchanged_except_unknown_fields(machine: VirtualMachine, spoilt: bool) -> None:
     tree = {**to_tree(machine), "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine"}
     try:
         admitted, warnings = admit(spoil(tree, "nobodyKnows") if spoilt else tree, VM)
     except StatusError as error:
-        # Random texts break rules, never types.
+        # Random texts violate validation rules, but always have the right type.
         found = {cause.reason for cause in error.causes} - {"FieldValueDuplicate", "FieldValueNotSupported"}
         assert found <= {"FieldValueInvalid"}, error.message  # noqa: PT017 -- both ends are right
     else:
