@@ -6,7 +6,7 @@ from virtshape.apiserver.incoming import MAX_UNREAD, IncomingBody
 
 
 class Sender:
-    """A fake connection that records how a body pauses and resumes it."""
+    """A fake connection that counts 100 Continue responses and records when reading is throttled."""
 
     def __init__(self) -> None:
         self.invited = 0

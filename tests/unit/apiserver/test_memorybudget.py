@@ -3,7 +3,7 @@
 from virtshape.apiserver.memorybudget import MemoryBudget
 
 
-def test_bodies_beyond_the_memory_limit_wait_for_released_memory() -> None:
+def test_bodies_beyond_the_memory_limit_are_rejected_until_memory_is_free() -> None:
     backlog = MemoryBudget(max_received=100)
     assert [backlog.reserve(60), backlog.reserve(40), backlog.reserve(1)] == [True, True, False]
     backlog.release(60)

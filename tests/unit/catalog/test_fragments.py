@@ -15,7 +15,9 @@ from virtshape.catalog.fragments import merge
         pytest.param([{"a": {}}, {"b": {}}], {"a": {}, "b": {}}, id="an empty field is kept"),
     ],
 )
-def test_fragments_merge_field_by_field(fragments: list[dict[str, Any]], merged: dict[str, Any]) -> None:
+def test_preference_fragments_are_merged_field_by_field(
+    fragments: list[dict[str, Any]], merged: dict[str, Any]
+) -> None:
     assert merge(*fragments) == merged
 
 

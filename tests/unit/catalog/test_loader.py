@@ -25,7 +25,7 @@ def test_instancetypes_and_preferences_are_loaded_sorted_by_name() -> None:
     ],
     ids=["cluster", "namespaced"],
 )
-def test_objects_have_the_requested_kinds_and_version(namespaced: bool, kinds: set[str], version: str) -> None:
+def test_catalog_objects_have_the_requested_kinds_and_version(namespaced: bool, kinds: set[str], version: str) -> None:
     objects = catalog.load(namespaced, version)
     assert {each.kind for each in objects} == kinds
     assert {type(each).__name__ for each in objects} == kinds
@@ -37,7 +37,7 @@ def test_custom_sizes_are_omitted_at_v1beta1() -> None:
     assert left_out == {"o1.custom", "d1.custom", "cx1.custom", "m1.custom", "n1.custom", "rt1.custom"}
 
 
-def test_v1beta1_objects_are_v1beta1_structs() -> None:
+def test_v1beta1_catalog_objects_are_v1beta1_structs() -> None:
     assert isinstance(catalog.load(version="v1beta1")[0], v1beta1.VirtualMachineClusterInstancetype)
 
 
@@ -50,7 +50,7 @@ def test_v1beta1_objects_are_v1beta1_structs() -> None:
         "VirtualMachineClusterInstancetypes",
     ],
 )
-def test_object_is_found_by_every_spelling_of_its_kind(kind: str) -> None:
+def test_catalog_object_is_found_by_every_spelling_of_its_kind(kind: str) -> None:
     found = catalog.find(kind, "u1.medium")
     assert isinstance(found, v1beta2.VirtualMachineClusterInstancetype)
     assert to_tree(found.spec) == {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
@@ -69,16 +69,16 @@ def test_object_is_found_by_every_spelling_of_its_kind(kind: str) -> None:
         pytest.param("ConfigMap", "fedora", id="foreign kind"),
     ],
 )
-def test_unknown_object_is_not_found(kind: str, name: str) -> None:
+def test_unknown_catalog_object_is_not_found(kind: str, name: str) -> None:
     assert catalog.find(kind, name) is None
 
 
-def test_every_loaded_object_is_found_by_kind_and_name() -> None:
+def test_every_catalog_object_is_found_by_kind_and_name() -> None:
     objects = catalog.load()
     assert [catalog.find(each.kind, name or "") for each, name in zip(objects, _names(objects), strict=True)] == objects
 
 
-def test_found_objects_share_no_state() -> None:
+def test_catalog_returns_independent_copies() -> None:
     first = catalog.find(PREFERENCE, "fedora")
     assert isinstance(first, v1beta2.VirtualMachineClusterPreference)
     first.spec.annotations = {}

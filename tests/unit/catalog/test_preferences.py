@@ -8,7 +8,7 @@ PREFIX = "instancetype.kubevirt.io/"
 LINUX_DEVICES = {"preferredDiskBus": "virtio", "preferredInterfaceModel": "virtio", "preferredRng": {}}
 
 
-def test_preference_is_composed_of_its_fragments() -> None:
+def test_catalog_preference_is_composed_of_its_fragments() -> None:
     assert preferences.describe("fedora")["spec"] == {
         "annotations": {"vm.kubevirt.io/os": "linux"},
         "devices": LINUX_DEVICES,
@@ -43,7 +43,7 @@ def test_preference_is_composed_of_its_fragments() -> None:
         ),
     ],
 )
-def test_labels_describe_guest_and_requirements(name: str, labels: dict[str, str]) -> None:
+def test_preference_labels_describe_guest_and_requirements(name: str, labels: dict[str, str]) -> None:
     expected = {f"{PREFIX}{key}": value for key, value in labels.items()}
     assert preferences.describe(name)["metadata"]["labels"] == expected
 
@@ -66,7 +66,7 @@ def test_labels_describe_guest_and_requirements(name: str, labels: dict[str, str
         ),
     ],
 )
-def test_windows_gets_devices_it_has_drivers_for(name: str, devices: dict[str, Any]) -> None:
+def test_windows_preference_has_only_devices_with_windows_drivers(name: str, devices: dict[str, Any]) -> None:
     expected = {"preferredAutoattachInputDevice": True, **devices}
     assert preferences.describe(name)["spec"]["devices"] == expected
 

@@ -84,12 +84,12 @@ def test_custom_size_has_custom_labels() -> None:
     }
 
 
-def test_max_sockets_of_exclusive_compute_equals_its_vcpus() -> None:
+def test_max_sockets_of_the_cx1_series_equals_its_vcpus() -> None:
     assert series.describe("cx1.xlarge")["spec"]["cpu"]["maxSockets"] == 4
 
 
 @pytest.mark.parametrize(("name", "page_size"), [("m1.large", "2Mi"), ("m1.large1gi", "1Gi"), ("rt1.large", "1Gi")])
-def test_size_is_labelled_with_its_page_size(name: str, page_size: str) -> None:
+def test_instancetype_with_hugepages_is_labelled_with_the_page_size(name: str, page_size: str) -> None:
     described = series.describe(name)
     assert described["spec"]["memory"]["hugepages"] == {"pageSize": page_size}
     assert described["metadata"]["labels"][f"{PREFIX}hugepages"] == page_size

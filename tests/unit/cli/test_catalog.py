@@ -24,14 +24,14 @@ def _names(*arguments: str) -> list[str]:
     return [each["metadata"]["name"] for each in _documents(*arguments)]
 
 
-def test_all_objects_are_printed_cluster_wide_by_default() -> None:
+def test_all_catalog_objects_are_printed_cluster_wide_by_default() -> None:
     documents = _documents()
     kinds = [each["kind"] for each in documents]
     assert kinds == ["VirtualMachineClusterInstancetype"] * 71 + ["VirtualMachineClusterPreference"] * 57
     assert {each["apiVersion"] for each in documents} == {"instancetype.kubevirt.io/v1beta2"}
 
 
-def test_namespaced_objects_have_no_namespace() -> None:
+def test_namespaced_catalog_objects_have_no_namespace() -> None:
     documents = _documents("--kind", "namespaced")
     assert {each["kind"] for each in documents} == {"VirtualMachineInstancetype", "VirtualMachinePreference"}
     assert not any("namespace" in each["metadata"] for each in documents)
@@ -64,7 +64,7 @@ def test_series_and_size_select_instancetypes(arguments: list[str], names: list[
     ],
     ids=["instance types", "preferences", "both", "series", "series and preferences"],
 )
-def test_instancetypes_and_preferences_can_be_selected(
+def test_catalog_flags_select_instancetypes_or_preferences(
     arguments: list[str], instancetypes: int, preferences: int
 ) -> None:
     kinds = [each["kind"] for each in _documents(*arguments)]
@@ -86,11 +86,11 @@ def test_custom_sizes_are_omitted_at_v1beta1_with_a_note() -> None:
     [["--api-version", "v1beta1", "--preferences"], ["--api-version", "v1beta1", "--series", "u1"], []],
     ids=["no instance types", "no custom size", "v1beta2"],
 )
-def test_no_note_is_printed_if_nothing_is_omitted(arguments: list[str]) -> None:
+def test_no_note_is_printed_if_no_custom_size_is_omitted(arguments: list[str]) -> None:
     assert _run(*arguments).stderr == ""
 
 
-def test_json_is_a_list() -> None:
+def test_catalog_in_json_is_a_list() -> None:
     printed = json.loads(_run("--series", "u1", "--size", "small", "-o", "json").stdout)
     assert (printed["apiVersion"], printed["kind"]) == ("v1", "List")
     assert [each["spec"] for each in printed["items"]] == [{"cpu": {"guest": 1}, "memory": {"guest": "2Gi"}}]
@@ -131,7 +131,7 @@ def test_instancetypes_and_preferences_are_separate_tables() -> None:
         ),
     ],
 )
-def test_invalid_selection_is_rejected_with_the_valid_values(arguments: list[str], message: str) -> None:
+def test_invalid_catalog_selection_is_rejected_with_the_valid_values(arguments: list[str], message: str) -> None:
     result = _run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""

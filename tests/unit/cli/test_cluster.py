@@ -1,4 +1,4 @@
-"""Instance types and preferences of a server, including servers with older API versions."""
+"""Fetching instance types and preferences from servers, including those with older API versions."""
 
 import json
 from typing import Any, cast
@@ -19,7 +19,7 @@ GROUP = "/apis/instancetype.kubevirt.io"
 
 
 class FakeServer:
-    """Server with the given documents; a document that is an error is raised."""
+    """A server with the given documents by path; a document that is an exception is raised."""
 
     def __init__(self, documents: dict[str, JsonObject | StatusError]) -> None:
         self._documents = documents
@@ -48,7 +48,7 @@ def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> JsonOb
 SMALL = build("VirtualMachineClusterInstancetype", "small", cpu={"guest": 1}, memory={"guest": "1Gi"}, ours="kept")
 
 
-async def test_newest_version_of_the_server_is_used() -> None:
+async def test_newest_api_version_of_the_server_is_used() -> None:
     path = f"{GROUP}/v1beta1/virtualmachineclusterinstancetypes/small"
     cluster, server = serve({path: SMALL}, "v1beta1", "v1alpha2", "v1alpha1")
     entries = await cluster.find_sources("small", CLUSTER_KINDS)
@@ -78,7 +78,7 @@ async def test_server_without_instancetypes_is_reported() -> None:
         await cluster.find_sources("small", CLUSTER_KINDS)
 
 
-async def test_any_kind_of_reference_is_fetched() -> None:
+async def test_object_of_any_kind_is_fetched_by_reference() -> None:
     claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "root"}, "spec": {}}
     cluster, _ = serve({"/api/v1/namespaces/prod/persistentvolumeclaims/root": claim})
     fetched = await cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "root"))

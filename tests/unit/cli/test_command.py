@@ -23,15 +23,15 @@ def show(on: bool | None, arguments: tuple[str, ...]) -> None:
         (["--on", "--on=false"], False),
     ],
 )
-def test_switch_accepts_a_value(arguments: list[str], on: bool | None) -> None:
+def test_boolean_flag_accepts_a_value(arguments: list[str], on: bool | None) -> None:
     assert show.make_context("show", arguments).params["on"] is on
 
 
-def test_switch_does_not_consume_the_next_argument() -> None:
+def test_boolean_flag_does_not_consume_the_next_argument() -> None:
     assert show.make_context("show", ["--on", "false"]).params == {"on": True, "arguments": ("false",)}
 
 
-def test_arguments_after_two_dashes_are_not_switches() -> None:
+def test_arguments_after_two_dashes_are_not_flags() -> None:
     assert show.make_context("show", ["--", "--on"]).params == {"on": None, "arguments": ("--on",)}
 
 
@@ -62,7 +62,7 @@ def test_short_flags_accept_values_like_kubectl(arguments: list[str], read: tupl
 
 
 @pytest.mark.parametrize("word", ["", "yes", "TRuE", "2"])
-def test_switch_rejects_other_values(word: str) -> None:
+def test_boolean_flag_rejects_other_values(word: str) -> None:
     with pytest.raises(click.BadParameter):
         show.make_context("show", [f"--on={word}"])
 
@@ -76,7 +76,7 @@ def test_help_ends_with_examples() -> None:
     ("text", "number"),
     [("5", 5), ("-5", -5), ("+5", 5), ("0x10", 16), ("0b11", 3), ("0o17", 15), ("017", 15), ("0", 0), ("0X1f", 31)],
 )
-def test_numbers_are_parsed_like_kubectl(text: str, number: int) -> None:
+def test_numeric_flags_are_parsed_as_in_kubectl(text: str, number: int) -> None:
     assert Integer(-10, 2000).convert(text, None, None) == number
 
 
@@ -92,7 +92,7 @@ def test_invalid_number_is_rejected(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Always", "always", "ALWAYS"])
-def test_choice_has_the_spelling_of_the_api(text: str) -> None:
+def test_choice_is_converted_to_the_spelling_of_the_api(text: str) -> None:
     assert OneOf("Always", "Halted").convert(text, None, None) == "Always"
 
 
@@ -101,7 +101,7 @@ def test_unknown_choice_is_rejected_with_a_suggestion() -> None:
         OneOf("Always", "Halted").convert("Halt", None, None)
 
 
-def test_values_are_completed() -> None:
+def test_choice_values_are_completed() -> None:
     context, parameter = click.Context(show), show.params[0]
     assert [item.value for item in OneOf("Always", "Halted").shell_complete(context, parameter, "h")] == ["Halted"]
     assert [item.value for item in Switch().shell_complete(context, parameter, "")] == ["true", "false"]

@@ -62,7 +62,7 @@ def test_commands_flags_and_values_are_completed(line: str, answers: list[str]) 
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_script_calls_the_command(shell: str) -> None:
+def test_completion_script_calls_the_command(shell: str) -> None:
     if shell == "bash" and shutil.which("bash") is None:
         pytest.skip("bash is not installed; the script's version cannot be checked")
     outcome = call_virtctl("completion", shell)
@@ -70,7 +70,7 @@ def test_script_calls_the_command(shell: str) -> None:
     assert f"_VIRTCTL_COMPLETE={shell}_complete" in outcome.out
 
 
-def test_help_shows_how_to_load_the_script() -> None:
+def test_help_shows_how_to_load_the_completion_script() -> None:
     assert "source <(virtctl completion bash)" in call_virtctl("completion", "--help").out
     assert "source <(virtshape completion bash)" in _print_help_of_virtshape()
 

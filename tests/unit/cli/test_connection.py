@@ -1,4 +1,4 @@
-"""Selection of the server: as kubectl selects it, or the `virtshape up` of this user."""
+"""Selection of the server: from the kubeconfig as in kubectl, or the running `virtshape up` of the user."""
 
 import contextlib
 import re
@@ -34,7 +34,7 @@ def write_config(path: Path, *names: str, current: str | None = None) -> Path:
 
 @contextlib.contextmanager
 def running(directory: Path) -> Iterator[None]:
-    """Make the directory look like that of a running `virtshape up`."""
+    """Create the files of a running `virtshape up` in the directory."""
     write_config(directory / "kubeconfig", "own")
     lock = Lock(directory)
     try:
@@ -53,7 +53,7 @@ def find(*, kubeconfig: str = "", context: str = "") -> tuple[str, bool]:
     return access.server.removeprefix("https://").removesuffix(":6443"), is_own
 
 
-def test_flags_override_the_environment_and_the_home_directory(
+def test_kubeconfig_flag_overrides_the_environment_and_home_directory(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_config(home / ".kube" / "config", "home")
@@ -81,7 +81,7 @@ def test_default_server_is_the_running_virtshape_of_this_user(
         assert find() == ("home", False)
 
 
-def test_stopped_virtshape_is_not_used(home: Path) -> None:
+def test_stopped_virtshape_is_not_selected(home: Path) -> None:
     directory = home / ".local" / "state" / "virtshape"
     with running(directory):
         pass
@@ -114,7 +114,7 @@ async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')
 
 
-def test_flag_of_the_command_hides_the_global_flag() -> None:
+def test_flag_of_a_command_takes_precedence_over_the_global_flag_of_its_name() -> None:
     named = call_virtctl("--cluster", "staging", "customize", "u1.medium", "--name", "x", "--catalog", "--cluster")
     assert named.tree["kind"] == "VirtualMachineClusterInstancetype"
 
@@ -138,7 +138,9 @@ LEVELS: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "after the command"])
 @pytest.mark.parametrize(("arguments", "expected"), LEVELS.values(), ids=LEVELS)
-def test_requests_are_logged_from_a_verbosity_level(arguments: list[str], expected: list[str], before: bool) -> None:
+def test_requests_are_logged_from_their_verbosity_level_on(
+    arguments: list[str], expected: list[str], before: bool
+) -> None:
     with serve(respond_with_version) as server:
         line = [*arguments, "version"] if before else ["version", *arguments]
         outcome = call_virtctl(*line, "--server", server.url, "--token", TOKEN)
@@ -168,7 +170,7 @@ def test_request_timeout_is_applied(period: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--request-timeout", "soon"], ["-v", "much"]])
-def test_invalid_flag_values_are_rejected(arguments: list[str]) -> None:
+def test_invalid_connection_flags_are_rejected(arguments: list[str]) -> None:
     assert call_virtctl("version", *arguments).status == 2
 
 
@@ -179,7 +181,7 @@ def test_invalid_flag_values_are_rejected(arguments: list[str]) -> None:
         pytest.param([], "cannot connect to https://a:6443", id="no server listens"),
     ],
 )
-def test_errors_suggest_the_next_step(tmp_path: Path, arguments: list[str], error: str) -> None:
+def test_connection_errors_suggest_the_next_step(tmp_path: Path, arguments: list[str], error: str) -> None:
     config = write_config(tmp_path / "config", "a", "b")
     outcome = call_virtctl("--kubeconfig", str(config), "start", "web", *arguments)
     assert (outcome.status, outcome.out) == (1, "")

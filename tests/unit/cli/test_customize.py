@@ -91,7 +91,7 @@ def test_vm_sets_the_size_that_a_customized_instancetype_leaves_open() -> None:
         pytest.param([], {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}, id="nothing"),
     ],
 )
-def test_only_requested_fields_change(arguments: list[str], spec: JsonObject) -> None:
+def test_customize_changes_only_the_requested_fields(arguments: list[str], spec: JsonObject) -> None:
     assert _customize("u1.medium", *arguments)["spec"] == spec
 
 
@@ -106,7 +106,7 @@ def test_preference_can_be_customized() -> None:
 
 
 @pytest.mark.parametrize("cluster", ["true", "false"])
-def test_preferences_are_changed_by_flags(cluster: str) -> None:
+def test_customize_flags_change_a_preference(cluster: str) -> None:
     source = build_preference(devices={"preferredDiskBus": "virtio", "preferredRng": {}})
     flags = ("--disk-bus", "scsi", "--cdrom-bus", "sata", "--interface-model", "e1000e", "--firmware", "secure-boot")
     more = ("--machine-type=q35", "--cpu-topology=cores", "--timezone=Europe/Oslo", "--volume-storage-class=fast")
@@ -128,7 +128,7 @@ def test_preferences_are_changed_by_flags(cluster: str) -> None:
     }
 
 
-def test_vm_can_use_a_customized_preference() -> None:
+def test_customized_preference_can_be_used_by_a_vm() -> None:
     preference = call_virtctl("customize", "fedora", "--name", "mine", "--disk-bus", "scsi", "--firmware", "bios").out
     flags = ("--instancetype", "u1.medium", "--preference", "virtualmachinepreference/mine", "--volume-pvc", "src:root")
     Path("both.yaml").write_text(f"{preference}---\n{call_virtctl('create', 'vm', *flags).out}")
@@ -137,7 +137,7 @@ def test_vm_can_use_a_customized_preference() -> None:
     assert domain["firmware"]["bootloader"] == {"bios": {}}
 
 
-def test_preference_flags_of_an_instancetype_are_rejected() -> None:
+def test_preference_flags_are_rejected_for_an_instancetype() -> None:
     error = _read_error("u1.medium", "--disk-bus", "scsi")
     assert "u1.medium: an instance type has no buses" in error
     assert error.endswith("Remove the flags of preferences, or choose a preference.\n")
@@ -158,7 +158,7 @@ def test_unknown_choice_of_a_preference_is_rejected() -> None:
     ],
     ids=["by default", "cluster", "namespaced", "cluster preference"],
 )
-def test_printed_kind_can_be_selected(arguments: list[str], kind: str) -> None:
+def test_scope_of_the_customized_object_can_be_selected(arguments: list[str], kind: str) -> None:
     assert _customize(*arguments)["kind"] == kind
 
 
@@ -180,7 +180,7 @@ def test_printed_kind_can_be_selected(arguments: list[str], kind: str) -> None:
         ("vmp", "preference"),
     ],
 )
-def test_kind_of_the_source_accepts_spellings_of_kubectl(spelling: str, printed: str) -> None:
+def test_kind_of_the_source_can_be_spelled_as_in_kubectl(spelling: str, printed: str) -> None:
     trees = [
         build_type("same"),
         build_type("same", "VirtualMachineInstancetype"),
@@ -202,19 +202,19 @@ def test_server_metadata_of_a_file_is_removed() -> None:
     }
 
 
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_customize_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     text = yaml.safe_dump(build_type()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert _customize("small", "-f", "-")["spec"]["memory"] == {"guest": "2Gi"}
 
 
-def test_files_take_precedence_over_the_catalog() -> None:
+def test_customize_prefers_files_over_the_catalog() -> None:
     own = build_type("u1.medium")
     assert _customize_file(own, arguments=("u1.medium", "--catalog"))["spec"]["cpu"] == {"guest": 2}
     assert _customize_file(own, arguments=("u1.large", "--catalog"))["spec"]["memory"] == {"guest": "8Gi"}
 
 
-def test_other_objects_of_a_file_are_ignored() -> None:
+def test_customize_ignores_other_objects_in_a_file() -> None:
     broken = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": "?"}
     assert _customize_file(broken, build_type(), arguments=("small",))["kind"] == "VirtualMachineInstancetype"
 
@@ -227,7 +227,7 @@ def test_keep_metadata_warns_about_size_labels() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
-def test_matching_labels_have_no_warning(arguments: list[str]) -> None:
+def test_kept_labels_that_match_the_size_have_no_warning(arguments: list[str]) -> None:
     write_manifest("all.yaml", build_type())
     assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *arguments).err == ""
 
@@ -239,7 +239,7 @@ def test_instancetype_without_a_size_is_printed_as_v1beta2() -> None:
     assert _customize_file(older, arguments=("small", "--vcpus", "1"))["apiVersion"] == f"{GROUP}/v1beta1"
 
 
-def test_unknown_spec_fields_are_kept_with_a_warning() -> None:
+def test_customize_keeps_unknown_fields_with_a_warning() -> None:
     tree = build_type(glow=True, cpu={"guest": 1, "speed": {"ghz": 3}})
     tree["metadata"]["novelty"] = 1
     write_manifest("all.yaml", tree)
@@ -252,7 +252,7 @@ def test_unknown_spec_fields_are_kept_with_a_warning() -> None:
     ]
 
 
-def test_json_output_is_supported() -> None:
+def test_customize_supports_json_output() -> None:
     outcome = call_virtctl("customize", "u1.medium", "--name", "mine", "-o", "json")
     assert json.loads(outcome.out)["metadata"] == {"name": "mine"}
 
@@ -270,21 +270,21 @@ def test_vcpus_with_an_exact_topology_are_rejected_with_advice() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--vcpus", "2"], ["--memory", "1Gi"], ["--topology", "cores=2"]])
-def test_size_for_a_preference_is_rejected(arguments: list[str]) -> None:
+def test_size_flags_are_rejected_for_a_preference(arguments: list[str]) -> None:
     assert _read_error("fedora", *arguments).splitlines() == [
         "error: fedora: a preference has no size: only instance types set vCPUs and memory",
         "Remove the size flags, or choose an instance type.",
     ]
 
 
-def test_invalid_source_is_rejected() -> None:
+def test_customize_rejects_an_invalid_source() -> None:
     write_manifest("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
     lines = _read_error("small", "-f", "all.yaml").splitlines()
     assert lines[0] == "error: the result is invalid"
     assert lines[1].startswith("  - spec.memory.overcommitPercent '200'")
 
 
-def test_warnings_of_admission_are_printed() -> None:
+def test_customize_prints_admission_warnings() -> None:
     write_manifest("all.yaml", build_preference(cpu={"preferredCPUTopology": "preferCores"}))
     outcome = call_virtctl("customize", "linux", "-f", "all.yaml", "--name", "mine")
     assert outcome.spec == {"cpu": {"preferredCPUTopology": "preferCores"}}
@@ -340,7 +340,7 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
         pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: unexpected ", id="broken file"),
     ],
 )
-def test_missing_or_ambiguous_source_is_rejected(arguments: list[str], message: str) -> None:
+def test_customize_rejects_a_missing_or_ambiguous_source(arguments: list[str], message: str) -> None:
     Path("bad.yaml").write_text("a: b: c\n")
     write_manifest(
         "all.yaml",
@@ -383,25 +383,25 @@ def test_missing_or_ambiguous_source_is_rejected(arguments: list[str], message: 
         pytest.param([], "Missing argument '[KIND/]NAME'", id="no source"),
     ],
 )
-def test_invalid_command_line_is_rejected(arguments: list[str], message: str) -> None:
+def test_invalid_customize_command_line_is_rejected(arguments: list[str], message: str) -> None:
     assert _read_error(*arguments, status=2).startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize("name", ["", "Big", "a_b", "-a", "a-", "a..b", "a" * 254])
-def test_invalid_name_is_rejected(name: str) -> None:
+def test_customize_rejects_an_invalid_name(name: str) -> None:
     assert _read_error("u1.medium", name=name, status=2).startswith(f'error: --name: invalid name "{name}"')
 
 
-def test_all_problems_of_flags_are_reported_at_once() -> None:
+def test_customize_reports_all_problems_of_flags_at_once() -> None:
     lines = _read_error("what/u1.medium", "--memory", "x", name="A", status=2).splitlines()
     assert lines[0] == "error: 3 problems with the flags"
 
 
-def test_name_is_required() -> None:
+def test_customize_requires_a_name() -> None:
     outcome = call_virtctl("customize", "u1.medium")
     assert (outcome.status, outcome.err.splitlines()[0]) == (2, "error: Missing option '--name'.")
 
 
-def test_catalog_names_are_completed() -> None:
+def test_customize_completes_catalog_names() -> None:
     offered = complete_source(click.Context(command), command.params[0], "u1.2x")
     assert [item.value for item in offered] == ["u1.2xmedium", "u1.2xlarge"]

@@ -1,4 +1,4 @@
-"""Drift of VMs on a server with KubeVirt's API versions that only answers reads."""
+"""`virtctl drift` with a read-only server that has KubeVirt's API versions."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
 
 
 class FakeServer:
-    """Server that returns the documents of a stock KubeVirt by path."""
+    """A server that returns the documents of a stock KubeVirt by path."""
 
     def __init__(self, documents: dict[str, JsonObject]) -> None:
         served = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha2"}]}
@@ -107,7 +107,7 @@ def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def test_revisions_of_all_vms_are_compared(stock: Any) -> None:
+def test_drift_compares_the_revisions_of_all_vms(stock: Any) -> None:
     outcome, requested = stock(build_documents(4))
     assert outcome.err == ""
     assert [line.split() for line in outcome.out.splitlines()] == [
@@ -125,7 +125,7 @@ def test_fields_flag_shows_changed_fields(stock: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_json_and_yaml_always_have_fields(stock: Any, form: str) -> None:
+def test_drift_in_json_and_yaml_always_has_changed_fields(stock: Any, form: str) -> None:
     outcome, _ = stock(build_documents(4), "-A", "-o", form)
     assert yaml.safe_load(outcome.out)[0] == {
         "namespace": "team",
@@ -149,7 +149,7 @@ def test_exit_code_flag_reports_drift(stock: Any, vcpus: int, arguments: list[st
     assert (outcome.status, outcome.err) == (status, "")
 
 
-def test_deleted_object_is_reported_as_gone(stock: Any) -> None:
+def test_drift_reports_a_deleted_instancetype_as_gone(stock: Any) -> None:
     documents = build_documents()
     del documents[f"{SIZES}/small"]
     outcome, _ = stock(documents, "vm/web", "--exit-code")
@@ -171,7 +171,7 @@ def test_deleted_revision_is_reported_as_missing(stock: Any) -> None:
     ]
 
 
-def test_errors_are_reported_after_results(stock: Any) -> None:
+def test_drift_reports_errors_after_results(stock: Any) -> None:
     documents = build_documents(2, LOST)
     unreadable = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 0, "data": {}}
     documents[f"{KEPT}/no-more"] = {**unreadable, "metadata": {"name": "no-more", "namespace": "team"}}
@@ -184,7 +184,7 @@ def test_errors_are_reported_after_results(stock: Any) -> None:
     assert last == ("Check the VMs and their revisions: kubectl get vm,controllerrevisions")
 
 
-def test_vms_without_revisions_are_omitted(stock: Any) -> None:
+def test_drift_omits_vms_without_revisions(stock: Any) -> None:
     outcome, _ = stock(build_documents(), "plain")
     assert outcome == (0, "", "no VM has a stored instance type or preference\n")
     assert stock(build_documents(), "plain", "-o", "json")[0].out == "[]\n"
@@ -196,7 +196,7 @@ def test_missing_vm_is_reported_with_similar_names(stock: Any) -> None:
     assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"?')
 
 
-def test_name_with_all_namespaces_is_rejected() -> None:
+def test_vm_name_with_all_namespaces_is_rejected() -> None:
     outcome = call_virtctl("drift", "web", "-A")
     assert (outcome.status, outcome.err.splitlines()[0]) == (
         2,

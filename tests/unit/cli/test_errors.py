@@ -95,7 +95,7 @@ def test_warning_is_printed_to_standard_error(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr() == ("", "warning: mind the gap\n")
 
 
-def test_closed_standard_output_is_not_an_error() -> None:
+def test_closed_standard_output_does_not_print_an_error() -> None:
     program = "from virtshape.cli.virtctl import main; raise SystemExit(main())"
     reader, writer = os.pipe()
     os.close(reader)

@@ -71,19 +71,19 @@ def test_vm_and_instancetype_can_be_in_different_files() -> None:
     assert _memory(outcome) == "2Gi"
 
 
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expand_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     created = call_virtctl("create", "vm", "--name", "web", "--instancetype", "u1.medium").out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(created.encode())))
     assert _memory(call_virtctl("expand", "-f", "-")) == "4Gi"
 
 
-def test_catalog_is_used_for_objects_missing_in_the_files() -> None:
+def test_expand_finds_objects_missing_in_the_files_in_the_catalog() -> None:
     vm = build_vm(instancetype={"name": "u1.medium"}, preference={"name": "fedora"})
     assert _memory(_expand(vm)) == "4Gi"
     assert _memory(_expand(vm, build_type("u1.medium", "3Gi"))) == "3Gi"
 
 
-def test_catalog_can_be_disabled() -> None:
+def test_expand_can_ignore_the_catalog() -> None:
     outcome = _expand(build_vm(instancetype={"name": "u1.medium"}), arguments=("--no-catalog",))
     assert (outcome.status, outcome.out) == (1, "")
     assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.medium" not found' in outcome.err
@@ -107,7 +107,7 @@ def test_instancetype_is_inferred_from_objects_in_the_files() -> None:
     assert _memory(_expand(vm, source, build_type())) == "2Gi"
 
 
-def test_revision_in_the_files_is_used() -> None:
+def test_expand_uses_a_revision_in_the_files() -> None:
     revision = {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
@@ -137,26 +137,26 @@ def test_kubevirt_object_in_the_files_is_the_configuration() -> None:
     assert (template["evictionStrategy"], template["domain"]["machine"]["type"]) == ("LiveMigrate", "pc-q35-9")
 
 
-def test_vm_without_matchers_is_unchanged() -> None:
+def test_expand_leaves_a_vm_without_matchers_unchanged() -> None:
     vm = build_vm(domain={"memory": {"guest": "1Gi"}})
     assert _expand(vm).tree == vm
 
 
-def test_several_vms_are_yaml_documents() -> None:
+def test_several_expanded_vms_are_yaml_documents() -> None:
     outcome = _expand(build_vm("a"), build_type(), build_vm("b", instancetype={"name": "small"}))
     assert [tree["metadata"]["name"] for tree in yaml.safe_load_all(outcome.out)] == ["a", "b"]
 
 
-def test_several_vms_are_a_json_list() -> None:
+def test_several_expanded_vms_are_a_json_list() -> None:
     listed = json.loads(_expand(build_vm("a"), build_vm("b"), arguments=("-o", "json")).out)
     assert (listed["kind"], [item["metadata"]["name"] for item in listed["items"]]) == ("List", ["a", "b"])
 
 
-def test_single_vm_is_a_json_object() -> None:
+def test_single_expanded_vm_is_a_json_object() -> None:
     assert json.loads(_expand(build_vm(), arguments=("-o", "json")).out)["kind"] == "VirtualMachine"
 
 
-def test_unknown_fields_are_kept_with_a_warning() -> None:
+def test_expand_keeps_unknown_fields_with_a_warning() -> None:
     disks = [{"name": "root", "lit": {"level": 3}}]
     vm = build_vm(domain={"devices": {"disks": disks}}, instancetype={"name": "small"}, novelty=[1])
     vm["spec"]["template"]["spec"]["volumes"] = [
@@ -275,7 +275,7 @@ def test_explain_of_several_vms_includes_their_names() -> None:
         ),
     ],
 )
-def test_all_problems_are_reported_with_their_positions(trees: list[JsonObject], lines: list[str]) -> None:
+def test_expand_reports_all_problems_with_their_positions(trees: list[JsonObject], lines: list[str]) -> None:
     outcome = _expand(*trees)
     assert (outcome.status, outcome.out) == (1, "")
     reported = [line.removeprefix("error: ").removeprefix("  - ") for line in outcome.err.splitlines()]
@@ -291,7 +291,7 @@ def test_annotation_conflict_is_reported_at_its_position() -> None:
     assert "all.yaml:15:9: VM field(s) annotations.example.com/a.b conflicts" in outcome.err
 
 
-def test_two_configurations_are_rejected() -> None:
+def test_expand_rejects_two_kubevirt_objects() -> None:
     kubevirts = [
         {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": name}, "spec": {}} for name in "pq"
     ]
@@ -300,7 +300,7 @@ def test_two_configurations_are_rejected() -> None:
     assert "all.yaml:22:1: spec.configuration: all.yaml:12:1 has a configuration too" in outcome.err
 
 
-def test_equal_duplicates_are_accepted() -> None:
+def test_expand_accepts_equal_duplicates() -> None:
     assert _memory(_expand(SMALL_VM, build_type(), build_type())) == "2Gi"
 
 
@@ -317,14 +317,14 @@ def test_equal_duplicates_are_accepted() -> None:
         pytest.param(b"\x00\xff\xfe\x80", "f.yaml:1:2: this is not UTF-8 text", id="binary"),
     ],
 )
-def test_files_without_a_vm_are_rejected(content: bytes, message: str) -> None:
+def test_expand_rejects_files_without_a_vm(content: bytes, message: str) -> None:
     Path("f.yaml").write_bytes(content)
     outcome = call_virtctl("expand", "-f", "f.yaml")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith(f"error: {message}")
 
 
-def test_missing_file_is_rejected() -> None:
+def test_expand_rejects_a_missing_file() -> None:
     outcome = call_virtctl("expand", "-f", "none.yaml")
     assert outcome.status == 1
     assert outcome.err.startswith("error: none.yaml: cannot be read: No such file or directory\n")
@@ -339,7 +339,7 @@ def test_missing_file_is_rejected() -> None:
     ],
     ids=["no file", "a table of a VM", "an unknown form"],
 )
-def test_invalid_command_line_is_rejected(arguments: list[str], message: str) -> None:
+def test_invalid_expand_command_line_is_rejected(arguments: list[str], message: str) -> None:
     write_manifest("vm.yaml", build_vm())
     outcome = call_virtctl("expand", *arguments)
     assert outcome.status == 2

@@ -13,7 +13,7 @@ def build_replica_set(**selector: object) -> JsonObject:
 
 
 @pytest.mark.parametrize("text", ["vmirs", "VMIRSs", "virtualmachineinstancereplicasets"])
-def test_kind_has_several_spellings(text: str) -> None:
+def test_kind_of_the_exposed_object_has_several_spellings(text: str) -> None:
     assert parse_kind(text) == "vmirs"
 
 
@@ -34,6 +34,6 @@ def test_service_of_a_replica_set_has_its_labels_and_ports() -> None:
     ],
     ids=["no labels", "expressions"],
 )
-def test_replica_set_that_a_service_cannot_select_is_refused(selector: JsonObject, message: str) -> None:
+def test_replica_set_that_a_service_cannot_select_is_rejected(selector: JsonObject, message: str) -> None:
     with pytest.raises(CommandError, match=message):
         build_service("shop", "vmirs", build_replica_set(**selector), ServiceFlags("web", port=80))

@@ -12,7 +12,7 @@ def build_kubevirt(**configuration: object) -> KubeVirt:
     return from_tree(tree, KubeVirt)
 
 
-def test_devices_are_listed_by_type() -> None:
+def test_permitted_devices_are_listed_by_type() -> None:
     usb = [{"resourceName": "example.com/stick", "selectors": [{"vendor": "46f4", "product": "0001"}]}]
     assert list_devices(build_kubevirt(permittedHostDevices={"usb": usb})) == {
         "hostDevices": [],
@@ -21,7 +21,7 @@ def test_devices_are_listed_by_type() -> None:
     }
 
 
-def test_verbosity_of_a_component_is_two_by_default() -> None:
+def test_log_verbosity_of_a_component_is_two_by_default() -> None:
     shown = read_verbosity(build_kubevirt(developerConfiguration={"logVerbosity": {"virtAPI": 5}}))
     assert (shown["virt-api"], shown["virt-operator"]) == (5, 2)
 
@@ -40,7 +40,7 @@ PATCHES: dict[str, tuple[dict[str, int | str], bool, JsonObject | None]] = {
 
 
 @pytest.mark.parametrize(("flags", "reset", "patch"), PATCHES.values(), ids=PATCHES)
-def test_verbosity_is_patched(flags: dict[str, int | str], reset: bool, patch: JsonObject | None) -> None:
+def test_log_verbosity_flags_become_a_patch(flags: dict[str, int | str], reset: bool, patch: JsonObject | None) -> None:
     assert build_verbosity(flags, reset=reset) == patch
 
 
@@ -53,6 +53,6 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
-def test_invalid_flags_are_refused_without_a_server(arguments: list[str], message: str) -> None:
+def test_invalid_log_verbosity_flags_are_rejected_without_a_server(arguments: list[str], message: str) -> None:
     refused = call_virtctl("adm", "log-verbosity", *arguments)
     assert (refused.status, message in refused.err) == (2, True), refused.err

@@ -14,14 +14,16 @@ from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Report
 
 
-def test_directory_without_a_launch_request_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_launcher_rejects_a_directory_without_a_launch_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(virtshape, "virtshape", ["launcher", "--directory", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
         f"error: {tmp_path}/guest.json does not exist\n`virtshape up` writes it for each instance.\n"
     )
 
 
-def test_start_failure_is_reported_and_the_process_fails(tmp_path: Path) -> None:
+def test_launcher_reports_a_start_failure_and_exits_with_an_error(tmp_path: Path) -> None:
     directory = tmp_path / ("long" * 25)
     directory.mkdir()
     layout = Layout(directory)

@@ -44,7 +44,7 @@ def write(**texts: str) -> None:
         Path(f"{name}.yaml").write_text(text)
 
 
-def test_findings_are_on_stdout_and_the_summary_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_prints_findings_to_stdout_and_the_summary_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=documents(WRONG, OLD.replace("web", "db")))
     status, out, err = call(capsys, "-o", "concise", "vm.yaml")
     assert status == 1
@@ -58,7 +58,7 @@ def test_findings_are_on_stdout_and_the_summary_on_stderr(capsys: pytest.Capture
     assert err == "1 error, 1 warning; 2 objects in 1 file checked\n"
 
 
-def test_clean_files_print_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_of_valid_files_prints_only_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(), type=instancetype())
     assert call(capsys, ".") == (0, "", "no findings; 2 objects in 2 files checked\n")
 
@@ -93,26 +93,26 @@ def test_unreadable_paths_exit_with_status_2_and_no_findings(capsys: pytest.Capt
     )
 
 
-def test_path_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_requires_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = call(capsys)
     assert status == 2
     assert "PATH" in err
 
 
-def test_catalog_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_can_ignore_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(spec=SMALL, domain=""))
     assert call(capsys, "vm.yaml")[0] == 0
     status, out, _ = call(capsys, "--no-catalog", "-o", "concise", "vm.yaml")
     assert (status, out.rpartition(" ")[2]) == (1, "[missing-reference]\n")
 
 
-def test_standard_input_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_checks_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(OLD.encode())))
     status, out, _ = call(capsys, "-o", "concise", "-")
     assert (status, out.partition(" ")[0]) == (1, "<stdin>:6:3:")
 
 
-def test_every_format_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_supports_every_output_format(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     printed = {form: call(capsys, "-o", form, "vm.yaml")[1] for form in ("text", "concise", "json", "sarif", "github")}
     assert printed["text"].startswith("vm.yaml\n  6:3 warning: ")
@@ -138,7 +138,7 @@ def test_colour_is_used_on_terminals_without_no_color(
     assert ("\x1b[33;1mwarning\x1b[0m" in out.getvalue()) == colored
 
 
-def test_text_shows_the_source_line_and_marks_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_text_output_shows_the_source_line_and_position(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     assert call(capsys, "vm.yaml")[1] == (
         "vm.yaml\n"
@@ -152,7 +152,7 @@ def find_rules(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]
     return [each["rule"] for each in json.loads(call(capsys, "-o", "json", *arguments)[1])]
 
 
-def test_rules_are_selected_and_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_rules_can_be_selected_or_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=documents(WRONG, OLD.replace("web", "db")))
     both = ["instancetype-conflict", "deprecated-field"]
     assert find_rules(capsys, ".") == both
@@ -162,7 +162,7 @@ def test_rules_are_selected_and_ignored(capsys: pytest.CaptureFixture[str]) -> N
     assert find_rules(capsys, "--select", "syntax", "--select", "instancetype-conflict", ".") == both[:1]
 
 
-def test_unknown_rule_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_lint_rule_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm())
     assert call(capsys, "--ignore", "deprecated-feild", ".") == (
         2,
@@ -174,7 +174,7 @@ def test_unknown_rule_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_target_is_a_kubevirt_release(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_target_is_a_kubevirt_release(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2}"))
     assert find_rules(capsys, ".") == []
     assert find_rules(capsys, "--target", "kubevirt-1.8", ".") == ["target-field"]
@@ -183,7 +183,7 @@ def test_target_is_a_kubevirt_release(capsys: pytest.CaptureFixture[str]) -> Non
     assert 'unknown target "kubevirt-2": must be one of virtshape, kubevirt-1.3,' in err
 
 
-def test_settings_file_is_used_and_can_be_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_settings_file_is_used_and_can_be_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     Path(".virtshape.yaml").write_text("lint: {fail-on: error, exclude: [gone]}")
     Path("other.toml").write_text("[tool.virtshape.lint]\nignore = ['deprecated-field']\n")
@@ -195,7 +195,7 @@ def test_settings_file_is_used_and_can_be_replaced(capsys: pytest.CaptureFixture
     assert "gone.yaml: cannot be read" in call(capsys, "--config", "gone.yaml", ".")[2]
 
 
-def test_skipped_files_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_reports_skipped_files_in_one_note(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(), values="a: 1\n", chart=vm(name="name: {{ .Release.Name }}"), other="b: {{ c }}\n")
     status, out, err = call(capsys, ".")
     assert (status, out) == (0, "")
@@ -207,7 +207,7 @@ def test_skipped_files_are_one_note(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "-v", ".")[2].startswith(f"{note}\n{listed}")
 
 
-def test_run_without_files_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_reports_that_no_files_were_found(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm())
     assert call(capsys, "--exclude", "vm.yaml", ".") == (
         0,
@@ -229,13 +229,13 @@ def test_baseline_hides_known_findings(capsys: pytest.CaptureFixture[str]) -> No
     assert call(capsys, *flags, ".")[0] == 0
 
 
-def test_updating_a_baseline_needs_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_update_of_a_lint_baseline_requires_its_path(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     status, _, err = call(capsys, "--update-baseline", ".")
     assert (status, err.splitlines()[1]) == (2, "  - --update-baseline: name the file with --baseline")
 
 
-def test_fix_corrects_files_and_reports_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_fix_corrects_files_and_reports_other_findings(capsys: pytest.CaptureFixture[str]) -> None:
     write(a=OLD, b=WRONG.replace("web", "db"), c=vm(name="name: c"))
     untouched = Path("c.yaml").stat()
     status, out, err = call(capsys, "--fix", "-o", "concise", ".")
@@ -245,7 +245,7 @@ def test_fix_corrects_files_and_reports_the_rest(capsys: pytest.CaptureFixture[s
     assert err == "1 finding corrected in 1 file\n1 error; 3 objects in 3 files checked\n"
 
 
-def test_fix_follows_symbolic_links(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_fix_follows_symbolic_links(capsys: pytest.CaptureFixture[str]) -> None:
     Path("real").write_text(OLD)
     Path("vm.yaml").symlink_to("real")
     assert call(capsys, "--fix", "vm.yaml")[0] == 0
@@ -253,7 +253,7 @@ def test_fix_follows_symbolic_links(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("real").read_text() == vm()
 
 
-def test_diff_shows_corrections_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_diff_shows_corrections_and_changes_no_files(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     status, out, err = call(capsys, "--diff", "vm.yaml")
     assert (status, err) == (1, "1 finding in 1 file would be corrected\n")
@@ -263,7 +263,7 @@ def test_diff_shows_corrections_and_changes_nothing(capsys: pytest.CaptureFixtur
     assert call(capsys, "--fix", "--diff", "vm.yaml") == (0, "", "0 findings in 0 files would be corrected\n")
 
 
-def test_standard_input_cannot_be_corrected(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_cannot_correct_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "--fix", "-") == (
         2,
         "",
@@ -271,7 +271,7 @@ def test_standard_input_cannot_be_corrected(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-def test_rules_and_targets_are_completed() -> None:
+def test_lint_rules_and_targets_are_completed() -> None:
     parameters = {parameter.name: parameter for parameter in lint.command.params}
     context = click.Context(lint.command)
     rules = parameters["select"].shell_complete(context, "target-v")
@@ -292,18 +292,18 @@ def _progress(monkeypatch: pytest.MonkeyPatch, err: io.StringIO, *times: float) 
     return err.getvalue()
 
 
-def test_progress_is_shown_after_two_seconds_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_progress_is_shown_after_two_seconds_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = _progress(monkeypatch, Terminal(), 0.0, 1.9, 2.0, 2.05, 2.2)
     assert shown == "\r\x1b[Kfiles checked: 2 of 9\r\x1b[Kfiles checked: 4 of 9\r\x1b[K"
 
 
-def test_progress_is_shown_only_on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_progress_is_shown_only_on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     err: Any = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     Progress("files checked").show(1, 2)
     assert err.getvalue() == ""
 
 
-def test_help_lists_the_exit_statuses() -> None:
+def test_lint_help_lists_the_exit_statuses() -> None:
     result = CliRunner().invoke(lint.command, ["--help"])
     assert "0 no findings, 1 findings, 2 a path cannot be read" in " ".join(result.output.split())

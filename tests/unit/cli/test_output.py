@@ -17,7 +17,7 @@ def test_object_is_printed_in_its_wire_format(output: str, capsys: pytest.Captur
     assert text.endswith("\n")
 
 
-def test_several_objects_are_yaml_documents(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_printed_objects_are_yaml_documents(capsys: pytest.CaptureFixture[str]) -> None:
     print_objects([FIRST, SECOND])
     assert list(yaml.safe_load_all(capsys.readouterr().out)) == [
         {"name": "a"},
@@ -25,7 +25,7 @@ def test_several_objects_are_yaml_documents(capsys: pytest.CaptureFixture[str]) 
     ]
 
 
-def test_several_objects_are_a_json_list(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_printed_objects_are_a_json_list(capsys: pytest.CaptureFixture[str]) -> None:
     print_objects([FIRST], "json")
     assert json.loads(capsys.readouterr().out) == {"apiVersion": "v1", "kind": "List", "items": [{"name": "a"}]}
 

@@ -45,7 +45,9 @@ COMMAND_LINES: dict[str, tuple[list[str], dict[str, object]]] = {
 
 
 @pytest.mark.parametrize(("arguments", "overrides"), COMMAND_LINES.values(), ids=COMMAND_LINES)
-def test_flags_are_read_before_and_after_the_command(arguments: list[str], overrides: dict[str, object]) -> None:
+def test_connection_flags_are_accepted_before_and_after_the_command(
+    arguments: list[str], overrides: dict[str, object]
+) -> None:
     seen: list[Target] = []
 
     @click.command("show", cls=Command)
@@ -60,14 +62,14 @@ def test_flags_are_read_before_and_after_the_command(arguments: list[str], overr
     @click.group(cls=OneCommand, entries={"show": Entry("", "")})
     @declare_flags
     def group() -> None:
-        """Take flags before the command."""
+        """A command group that accepts connection flags."""
 
     result = CliRunner().invoke(group, arguments)
     assert result.exit_code == 0, result.output
     assert seen[0].overrides == overrides
 
 
-def test_flags_are_formatted_for_a_subprocess() -> None:
+def test_connection_flags_are_formatted_for_a_subprocess() -> None:
     overrides = {
         "cluster": "staging",
         "server": "https://x",
@@ -89,5 +91,5 @@ def test_flags_are_formatted_for_a_subprocess() -> None:
     ]
 
 
-def test_every_flag_has_help() -> None:
+def test_every_connection_flag_has_help() -> None:
     assert [name for name, flag in FLAGS.items() if not flag.help.endswith(".")] == []

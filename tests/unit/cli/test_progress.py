@@ -15,12 +15,12 @@ GIB = 1 << 30
     ],
     ids=["started", "a quarter", "done", "empty file"],
 )
-def test_bar_shows_bytes_percentage_and_time(done: int, total: int, seconds: float, shown: str) -> None:
+def test_progress_bar_shows_bytes_percentage_and_time(done: int, total: int, seconds: float, shown: str) -> None:
     assert draw_bar(done, total, seconds, columns=20) == shown
 
 
 @pytest.mark.parametrize("done", [0, 1, GIB // 3, GIB - 1, GIB])
-def test_bar_fits_the_terminal(done: int) -> None:
+def test_progress_bar_fits_the_terminal(done: int) -> None:
     assert len(draw_bar(done, GIB, 10.0, columns=80)) <= 80
 
 

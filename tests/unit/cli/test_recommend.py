@@ -41,7 +41,7 @@ def read_errors(*arguments: str, status: int = 1) -> list[str]:
     return outcome.err.splitlines()
 
 
-def test_catalog_is_searched_without_a_server() -> None:
+def test_recommend_searches_the_catalog_without_a_server() -> None:
     outcome = call_virtctl("recommend", "--cpu-min", "4", "--memory-min", "8Gi", "--no-dedicated")
     assert outcome.status == 0
     lines = [line.split() for line in outcome.out.splitlines()]
@@ -53,7 +53,7 @@ def test_catalog_is_searched_without_a_server() -> None:
     assert outcome.err.endswith(" more match; --all shows them\n")
 
 
-def test_all_flag_shows_all_matches() -> None:
+def test_recommend_with_all_shows_all_matches() -> None:
     assert recommend()[0] == "u1.nano"
     everything = recommend("--all")
     assert len(everything) > 40
@@ -71,11 +71,11 @@ def test_all_flag_shows_all_matches() -> None:
     ],
     ids=["preference", "preference of a kind", "hugepages", "dedicated without hugepages", "much memory"],
 )
-def test_requirements_filter_the_results(arguments: list[str], first: str) -> None:
+def test_recommend_filters_by_requirements(arguments: list[str], first: str) -> None:
     assert recommend("--catalog", *arguments)[0] == first
 
 
-def test_files_are_searched_alone_or_with_the_catalog() -> None:
+def test_recommend_searches_files_alone_or_with_the_catalog() -> None:
     file = write_manifest(
         "types.yaml",
         build_type("tiny", 1, "1Gi"),
@@ -94,7 +94,7 @@ def test_files_are_searched_alone_or_with_the_catalog() -> None:
     assert read_errors("-f", file, "--preference", "fedora")[0].endswith("use --catalog")
 
 
-def test_name_and_yaml_output_are_supported() -> None:
+def test_recommend_supports_name_and_yaml_output() -> None:
     file = write_manifest("types.yaml", build_type("tiny", 1, "1Gi"))
     assert call_virtctl("recommend", "-f", file, "-o", "name").out == f"{CLUSTER.lower()}.{GROUP}/tiny\n"
     assert yaml.safe_load(call_virtctl("recommend", "-f", file, "-o", "yaml").out) == [
@@ -110,7 +110,7 @@ def test_name_and_yaml_output_are_supported() -> None:
     ]
 
 
-def test_closest_instancetypes_are_reported_if_none_matches() -> None:
+def test_recommend_reports_the_closest_instancetypes_if_none_matches() -> None:
     assert read_errors("--catalog", "--memory-min", "1Ti") == [
         "error: no instance type in the built-in catalog matches; the closest are",
         "  - m1.8xlarge: 256Gi of memory, at least 1Ti required",
@@ -120,7 +120,7 @@ def test_closest_instancetypes_are_reported_if_none_matches() -> None:
     ]
 
 
-def test_lack_of_sized_instancetypes_is_reported() -> None:
+def test_recommend_reports_that_no_instancetype_has_a_size() -> None:
     file = write_manifest("types.yaml", build(CLUSTER, "open"))
     assert read_errors("-f", file) == [
         "error: no instance types with a size in the files",
@@ -143,7 +143,7 @@ def test_lack_of_sized_instancetypes_is_reported() -> None:
     ],
     ids=["vCPUs", "memory", "no preference", "not a preference", "invalid quantity", "no vCPU"],
 )
-def test_invalid_command_line_is_rejected(arguments: list[str], message: str) -> None:
+def test_invalid_recommend_command_line_is_rejected(arguments: list[str], message: str) -> None:
     assert read_errors(*arguments, status=2)[0].startswith(f"error: {message}")
 
 
@@ -152,6 +152,6 @@ def test_missing_preference_is_reported_with_similar_names() -> None:
     assert error == 'error: there is no VirtualMachineClusterPreference "fedroa"; did you mean fedora?'
 
 
-def test_preferences_are_completed() -> None:
+def test_recommend_completes_preferences() -> None:
     offered = complete_preference(click.Context(command), command.params[0], "fedora.a")
     assert [item.value for item in offered] == ["fedora.arm64"]

@@ -13,7 +13,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return status, captured.out, captured.err
 
 
-def test_rule_is_explained_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_rule_is_explained_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = call(capsys, "unsupported-value")
     assert (status, err) == (0, "")
     assert out == (
@@ -37,12 +37,12 @@ def test_example_of_a_target_rule_names_the_target(capsys: pytest.CaptureFixture
     assert "violates it, with --target kubevirt-1.3:\n" in call(capsys, "target-field")[1]
 
 
-def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     lines = call(capsys)[1].splitlines()
     assert [line.split()[0] for line in lines] == list(RULES)
 
 
-def test_rules_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_rules_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(call(capsys, "-o", "json", "wrong-type")[1]) == {
         "id": "wrong-type",
         "level": "error",

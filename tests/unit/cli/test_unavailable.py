@@ -1,4 +1,4 @@
-"""Commands of KubeVirt's virtctl that say what they would need."""
+"""Commands of KubeVirt's virtctl that are not available and report what they would need."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ NAMES = [name for name, entry in virtctl.ENTRIES.items() if entry.section == vir
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_unavailable_command_names_what_it_needs(name: str) -> None:
+def test_unavailable_command_reports_what_it_needs(name: str) -> None:
     refused = call_virtctl(name, "web", "--dry-run", "-n", "shop", "--vm=web")
     assert (refused.status, refused.out) == (3, "")
     assert refused.err.startswith(f"error: virtctl {name} is not available: it needs ")
@@ -46,7 +46,7 @@ def test_unavailable_commands_are_a_section_of_the_help() -> None:
     assert [name for name in NAMES if f"\n  {name} " in available] == []
 
 
-def test_every_command_of_kubevirt_exists() -> None:
+def test_every_command_of_kubevirts_virtctl_exists() -> None:
     shown = subprocess.run([find_program("virtctl"), "--help"], capture_output=True, text=True, check=True).stdout
     listed = set(re.findall(r"^  ([a-z-]+) +\S", shown.partition("Available Commands:")[2], re.MULTILINE))
     assert "migrate" in listed

@@ -20,7 +20,7 @@ from virtshape.cli.up import Address, command, refuse_address
         ("[::1]:6443", ("::1", 6443)),
     ],
 )
-def test_address_is_parsed_into_host_and_port(text: str, address: tuple[str, int]) -> None:
+def test_listen_address_is_parsed_into_host_and_port(text: str, address: tuple[str, int]) -> None:
     assert Address().convert(text, None, None) == address
 
 
@@ -30,12 +30,12 @@ def test_server_listens_on_loopback_by_default() -> None:
 
 
 @pytest.mark.parametrize("text", ["6443", "localhost", "localhost:", "localhost:many", "localhost:65536", "::1:6443"])
-def test_invalid_address_is_rejected(text: str) -> None:
+def test_invalid_listen_address_is_rejected(text: str) -> None:
     with pytest.raises(click.BadParameter):
         Address().convert(text, None, None)
 
 
-def test_unavailable_address_is_reported_with_advice() -> None:
+def test_unavailable_listen_address_is_reported_with_advice() -> None:
     refusal = refuse_address(OSError(errno.EADDRINUSE, "whatever"), "127.0.0.1", 6443)
     assert refusal.message == "cannot listen on 127.0.0.1:6443: Address already in use"
     assert "--listen 127.0.0.1:0" in str(refusal.next_step)

@@ -60,7 +60,7 @@ def build_revision(name: str, vcpus: int) -> JsonObject:
 
 
 class FakeServer:
-    """Server with three VMs of a 4 vCPU instance type; two have an older revision, one of them runs."""
+    """A server with three VMs of an instance type with 4 vCPUs; two have an older revision, one of which runs."""
 
     def __init__(self, *, marks: bool = True, refuses: str = "", has_size: bool = True) -> None:
         self.vms = {
@@ -123,7 +123,7 @@ def test_outdated_vms_are_listed_with_their_changes(ask: Any) -> None:
     assert server.patches == [("web", CLEARED), ("db", CLEARED)]
 
 
-def test_dry_run_is_validated_by_the_server_and_changes_nothing(ask: Any) -> None:
+def test_dry_run_of_upgrade_is_validated_by_the_server_and_changes_nothing(ask: Any) -> None:
     server = FakeServer()
     outcome = ask(server, "web", "--dry-run")
     assert outcome.out.splitlines()[1].endswith("spec.domain.cpu.sockets: 2 -> 4")
@@ -131,13 +131,13 @@ def test_dry_run_is_validated_by_the_server_and_changes_nothing(ask: Any) -> Non
     assert server.patches == [("web?dryRun=All", CLEARED)]
 
 
-def test_status_is_cleared_on_servers_without_the_annotation(ask: Any) -> None:
+def test_upgrade_clears_the_status_on_servers_without_the_annotation(ask: Any) -> None:
     server = FakeServer(marks=False)
     assert ask(server, "db").status == 0
     assert server.patches == [("db", CLEARED), ("db/status", STATUS_CLEARED)]
 
 
-def test_json_has_all_details(ask: Any) -> None:
+def test_upgrade_in_json_has_all_details(ask: Any) -> None:
     outcome = ask(FakeServer(), "-A", "--dry-run", "-o", "json")
     assert outcome.err == ""
     assert json.loads(outcome.out)[0] == {
@@ -157,13 +157,13 @@ def test_json_has_all_details(ask: Any) -> None:
     }
 
 
-def test_current_vms_are_unchanged(ask: Any) -> None:
+def test_upgrade_leaves_current_vms_unchanged(ask: Any) -> None:
     server = FakeServer()
     assert ask(server, "vm/new") == (0, "", "nothing to upgrade: all VMs are current\n")
     assert server.patches == []
 
 
-def test_rejected_vm_does_not_stop_the_others(ask: Any) -> None:
+def test_upgrade_continues_after_a_rejected_vm(ask: Any) -> None:
     server = FakeServer(refuses="web")
     outcome = ask(server, "--all")
     assert outcome.status == 1

@@ -10,7 +10,7 @@ def test_vm_name_can_have_a_kind(text: str) -> None:
     assert parse_vm_name(text) == "web"
 
 
-def test_other_kind_is_rejected() -> None:
+def test_name_of_an_object_that_is_not_a_vm_is_rejected() -> None:
     with pytest.raises(ArgumentError, match='"pod" is not a VM'):
         parse_vm_name("pod/web")
 
@@ -25,7 +25,7 @@ def test_other_kind_is_rejected() -> None:
     ],
     ids=["only force", "only a grace period", "negative grace period", "no name"],
 )
-def test_invalid_flags_are_rejected_without_a_server(arguments: list[str], error: str) -> None:
+def test_invalid_vm_command_flags_are_rejected_without_a_server(arguments: list[str], error: str) -> None:
     outcome = call_virtctl(*arguments)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {error}")

@@ -183,7 +183,7 @@ def test_strict_validation_reports_all_problems() -> None:
     )
 
 
-def test_strict_validation_of_a_patch_reports_all_problems() -> None:
+def test_strict_validation_of_a_patch_rejects_unknown_fields() -> None:
     with pytest.raises(StatusError) as caught:
         admit_fields({"spec": {"bogus": 1}}, None, INSTANCETYPE, "Strict", patching=True)
     error = caught.value

@@ -114,7 +114,7 @@ def test_password_that_is_not_text_is_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["123", "yes", "#x", "a: b", "'", '"', "- x", "{", "null", "a\nb", "ü", "*x", "x # y"])
-def test_special_characters_in_values_are_quoted(word: str) -> None:
+def test_special_characters_in_cloud_init_values_are_quoted(word: str) -> None:
     text = render_user_data(CloudInit(user=word, password=word, ssh_keys=(word,)))
     assert yaml.safe_load(text) == {
         "user": word,
@@ -138,22 +138,22 @@ def test_ssh_keys_are_separated_by_commas_and_newlines(texts: list[str], keys: t
     assert read_keys(texts) == keys
 
 
-def test_unbalanced_quotes_are_rejected() -> None:
+def test_ssh_keys_with_unbalanced_quotes_are_rejected() -> None:
     with pytest.raises(ParameterError):
         read_keys(['"a'])
 
 
-def test_kind_none_builds_no_volume() -> None:
+def test_cloud_init_kind_none_adds_no_volume() -> None:
     assert build_cloud_init(CloudInit(kind="none", user="u")) is None
 
 
 @pytest.mark.parametrize("flag", ["--cloud-init-user-data", "--cloud-init-network-data"])
-def test_data_that_is_not_base64_has_a_warning(flag: str) -> None:
+def test_cloud_init_data_that_is_not_base64_has_a_warning(flag: str) -> None:
     assert f"warning: {flag}: the value is not base64" in call_virtctl("create", "vm", f"{flag}=#cloud-config").err
     assert "base64" not in call_virtctl("create", "vm", f"{flag}=dXNlcjog\nYQ==\n").err
 
 
-def test_flags_without_effect_have_a_warning() -> None:
+def test_cloud_init_flags_without_effect_have_a_warning() -> None:
     assert (
         "--cloud-init=none: the other cloud-init flags"
         in call_virtctl("create", "vm", "--cloud-init=none", "--user=u").err

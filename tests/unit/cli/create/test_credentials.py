@@ -68,7 +68,7 @@ def _ssh(secret: str, method: JsonObject) -> JsonObject:
         ),
     ],
 )
-def test_credential_adds_the_cloud_init_it_requires(
+def test_access_credential_adds_the_cloud_init_volume_it_requires(
     flags: list[str], credential: JsonObject, cloud_init: JsonObject | None
 ) -> None:
     template = _template(*flags)
@@ -76,7 +76,7 @@ def test_credential_adds_the_cloud_init_it_requires(
     assert template.get("volumes") == ([{"name": "cloudinitdisk", **cloud_init}] if cloud_init else None)
 
 
-def test_credentials_keep_their_order() -> None:
+def test_access_credentials_keep_their_order() -> None:
     credentials = _template("--access-cred=type:password,src:a", "--access-cred=src:b,method:nocloud")[
         "accessCredentials"
     ]
@@ -111,7 +111,7 @@ def test_credentials_keep_their_order() -> None:
         ),
     ],
 )
-def test_invalid_credential_is_rejected(flags: list[str], error: str) -> None:
+def test_invalid_access_credential_is_rejected(flags: list[str], error: str) -> None:
     outcome = call_virtctl("create", "vm", *flags)
     assert outcome.status == 2
     assert outcome.err.startswith("error: --access-cred: ")

@@ -92,7 +92,7 @@ def _import(*values: str) -> JsonObject:
         ),
     ],
 )
-def test_each_type_becomes_a_data_volume_template(value: str, data: JsonObject) -> None:
+def test_each_import_type_becomes_a_data_volume_template(value: str, data: JsonObject) -> None:
     spec = _import(f"{value},size:1Gi,name:root,bootorder:2")
     storage = {"resources": {"requests": {"storage": "1Gi"}}}
     assert spec["dataVolumeTemplates"] == [{"metadata": {"name": "root"}, "spec": {**data, "storage": storage}}]
@@ -101,7 +101,7 @@ def test_each_type_becomes_a_data_volume_template(value: str, data: JsonObject) 
 
 
 @pytest.mark.parametrize("value", ["type:pvc,src:ns/p", "type:snapshot,src:ns/s", "type:ds,src:d"])
-def test_source_with_a_known_size_requires_no_size(value: str) -> None:
+def test_import_from_a_source_with_a_known_size_requires_no_size(value: str) -> None:
     assert _import(value)["dataVolumeTemplates"][0]["spec"]["storage"] == {"resources": {}}
 
 
@@ -166,7 +166,7 @@ def test_errors_of_deprecated_flags_name_the_flag() -> None:
     assert "--volume-blank: the value is empty" in outcome.err
 
 
-def test_help_lists_every_parameter_of_every_type() -> None:
+def test_help_lists_every_parameter_of_every_import_type() -> None:
     text = call_virtctl("create", "vm", "--help").out
     for name, kind in TYPES.items():
         described = text.split(f"type:{name} ")[1].split("  type:")[0].split("  --volume")[0]

@@ -31,17 +31,19 @@ def test_instancetype_is_cluster_wide_by_default() -> None:
         pytest.param(["--namespaced=false"], "VirtualMachineClusterInstancetype", {"name": "i"}, id="cluster-wide"),
     ],
 )
-def test_kind_depends_on_the_scope(arguments: list[str], kind: str, metadata: JsonObject) -> None:
+def test_kind_of_a_created_instancetype_depends_on_the_scope(
+    arguments: list[str], kind: str, metadata: JsonObject
+) -> None:
     tree = _create("--name=i", *SIZE, *arguments)
     assert (tree["kind"], tree["metadata"]) == (kind, metadata)
 
 
 @pytest.mark.parametrize(("arguments", "prefix"), [([], "clusterinstancetype"), (["--namespaced"], "instancetype")])
-def test_name_is_generated(arguments: list[str], prefix: str) -> None:
+def test_name_of_a_created_instancetype_is_generated(arguments: list[str], prefix: str) -> None:
     assert re.fullmatch(f"{prefix}-[a-z0-9]{{5}}", _create(*SIZE, *arguments)["metadata"]["name"])
 
 
-def test_empty_name_is_kept_with_a_warning() -> None:
+def test_empty_instancetype_name_is_kept_with_a_warning() -> None:
     outcome = call_virtctl("create", "instancetype", "--name=", *SIZE)
     assert outcome.tree["metadata"] == {}
     assert outcome.err.startswith("warning: --name is empty")
@@ -61,7 +63,7 @@ def test_empty_name_is_kept_with_a_warning() -> None:
         pytest.param(["--iothreadspolicy=auto"], {"ioThreadsPolicy": "auto"}, id="I/O threads"),
     ],
 )
-def test_other_fields_are_set_by_flags(arguments: list[str], part: JsonObject) -> None:
+def test_devices_and_io_threads_are_set_by_flags(arguments: list[str], part: JsonObject) -> None:
     assert _create(*SIZE, *arguments)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
 
 
@@ -74,12 +76,12 @@ def test_other_fields_are_set_by_flags(arguments: list[str], part: JsonObject) -
         pytest.param(["--topology=cores=2", "--memory=open"], {"cpu": {"topology": {"cores": 2}}}, id="only memory"),
     ],
 )
-def test_open_size_is_left_out_and_needs_v1beta2(arguments: list[str], spec: JsonObject) -> None:
+def test_open_size_is_omitted_and_needs_v1beta2(arguments: list[str], spec: JsonObject) -> None:
     tree = _create("--name=i", *arguments)
     assert (tree["apiVersion"], tree["spec"]) == ("instancetype.kubevirt.io/v1beta2", spec)
 
 
-def test_topology_replaces_the_vcpu_count() -> None:
+def test_topology_flag_replaces_the_vcpu_count() -> None:
     spec = _create("--topology", "sockets=2,cores=4,threads=2", "--memory=1Gi")["spec"]
     assert spec["cpu"] == {"topology": {"sockets": 2, "cores": 4, "threads": 2}}
 
@@ -103,11 +105,11 @@ def test_topology_replaces_the_vcpu_count() -> None:
         pytest.param([*SIZE, "stray"], "stray", id="unexpected argument"),
     ],
 )
-def test_invalid_flags_are_rejected(arguments: list[str], error: str) -> None:
+def test_invalid_create_instancetype_flags_are_rejected(arguments: list[str], error: str) -> None:
     outcome = call_virtctl("create", "instancetype", *arguments)
     assert (outcome.status, outcome.out) == (2, "")
     assert error in outcome.err
 
 
-def test_zero_memory_has_a_warning() -> None:
+def test_instancetype_with_zero_memory_has_a_warning() -> None:
     assert "warning: --memory 0" in call_virtctl("create", "instancetype", "--cpu=1", "--memory=0").err

@@ -51,7 +51,7 @@ def test_parameters_are_parsed_into_their_dataclass(text: str, sample: Sample) -
         ),
     ],
 )
-def test_all_problems_are_reported(text: str, problems: list[str]) -> None:
+def test_all_problems_of_a_parameter_flag_are_reported(text: str, problems: list[str]) -> None:
     with pytest.raises(ParameterError) as caught:
         parse_parameters(text, Sample)
     assert len(caught.value.problems) == len(problems)
@@ -60,23 +60,23 @@ def test_all_problems_are_reported(text: str, problems: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("text", "parts"), [("b", ("", "b")), ("a/b", ("a", "b")), ("/b", ("", "b"))])
-def test_name_can_have_a_prefix(text: str, parts: tuple[str, str]) -> None:
+def test_object_name_in_a_flag_can_have_a_namespace_or_kind(text: str, parts: tuple[str, str]) -> None:
     assert split_name(text) == parts
 
 
 @pytest.mark.parametrize("text", ["", "/", "a/", "a/b/c"])
-def test_invalid_prefix_is_rejected(text: str) -> None:
+def test_invalid_prefix_of_an_object_name_is_rejected(text: str) -> None:
     with pytest.raises(ParameterError):
         split_name(text)
 
 
 @pytest.mark.parametrize("text", ["a", "0", "a-b", "x" * 63])
-def test_valid_label_is_unchanged(text: str) -> None:
+def test_valid_dns_label_is_unchanged(text: str) -> None:
     assert Label(text) == text
 
 
 @pytest.mark.parametrize("text", ["", "A", "a.b", "-a", "a-", "a_b", "ä", "a\n", "x" * 64])
-def test_invalid_label_is_rejected(text: str) -> None:
+def test_invalid_dns_label_is_rejected(text: str) -> None:
     with pytest.raises(ParameterError):
         Label(text)
 

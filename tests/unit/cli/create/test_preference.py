@@ -34,7 +34,7 @@ def test_preference_without_flags_has_an_empty_spec() -> None:
         (["--timezone=UTC"], {"clock": {"preferredClockOffset": {"utc": {}}}}),
     ],
 )
-def test_flag_sets_its_field(arguments: list[str], spec: JsonObject) -> None:
+def test_preference_flag_sets_its_field(arguments: list[str], spec: JsonObject) -> None:
     assert _create(*arguments)["spec"] == spec
 
 
@@ -46,20 +46,20 @@ def test_flag_sets_its_field(arguments: list[str], spec: JsonObject) -> None:
         (["--namespace=shop"], "VirtualMachinePreference", "preference"),
     ],
 )
-def test_kind_depends_on_the_scope(arguments: list[str], kind: str, name: str) -> None:
+def test_kind_of_a_created_preference_depends_on_the_scope(arguments: list[str], kind: str, name: str) -> None:
     tree = _create(*arguments)
     assert tree["kind"] == kind
     assert re.fullmatch(f"{name}-[a-z0-9]{{5}}", tree["metadata"]["name"])
 
 
-def test_deprecated_topology_is_kept_with_a_warning() -> None:
+def test_deprecated_preferred_topology_is_kept_with_a_warning() -> None:
     outcome = call_virtctl("create", "preference", "--cpu-topology=preferCores")
     assert outcome.tree["spec"] == {"cpu": {"preferredCPUTopology": "preferCores"}}
     assert outcome.err == "warning: --cpu-topology preferCores is deprecated; use cores\n"
 
 
 @pytest.mark.parametrize("topology", ["", "Cores", "preferAcross"])
-def test_unknown_topology_is_rejected(topology: str) -> None:
+def test_unknown_preferred_topology_is_rejected(topology: str) -> None:
     outcome = call_virtctl("create", "preference", f"--cpu-topology={topology}")
     assert outcome.status == 2
     assert "'--cpu-topology'" in outcome.err

@@ -33,13 +33,13 @@ def test_vm_without_flags_has_default_values() -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--name="]])
-def test_name_is_generated(arguments: list[str]) -> None:
+def test_name_of_a_created_vm_is_generated(arguments: list[str]) -> None:
     name = call_virtctl("create", "vm", *arguments).tree["metadata"]["name"]
     assert re.fullmatch("vm-[bcdfghjklmnpqrstvwxz2456789]{5}", name)
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_manifest_can_be_decoded(output: str) -> None:
+def test_created_vm_manifest_can_be_decoded(output: str) -> None:
     tree = call_virtctl("create", "vm", DS, PVC, "--user=u", "--access-cred=src:k", "-o", output).tree
     assert from_tree(tree, VirtualMachine).spec.instancetype is not None
 
@@ -62,7 +62,7 @@ def test_manifest_can_be_decoded(output: str) -> None:
         pytest.param([DS, "--infer-preference"], MEMORY, id="only the preference inferred"),
     ],
 )
-def test_size_flags_set_the_domain(arguments: list[str], domain: JsonObject) -> None:
+def test_size_flags_set_vcpus_and_memory_of_the_domain(arguments: list[str], domain: JsonObject) -> None:
     assert _spec(*arguments)["template"]["spec"]["domain"] == {"devices": {}} | domain
 
 
@@ -115,7 +115,7 @@ def test_size_flags_set_the_domain(arguments: list[str], domain: JsonObject) -> 
         ),
     ],
 )
-def test_matchers_have_a_name_or_an_inference(
+def test_matchers_of_a_created_vm_have_a_name_or_an_inference(
     arguments: list[str], instancetype: JsonObject | None, preference: JsonObject | None
 ) -> None:
     spec = _spec(*arguments)
@@ -160,14 +160,14 @@ def test_matchers_have_a_name_or_an_inference(
         pytest.param(["stray"], "stray", id="unexpected argument"),
     ],
 )
-def test_invalid_flags_are_rejected(arguments: list[str], error: str) -> None:
+def test_invalid_create_vm_flags_are_rejected(arguments: list[str], error: str) -> None:
     outcome = call_virtctl("create", "vm", *arguments)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith("error: ")
     assert error in outcome.err
 
 
-def test_all_problems_are_reported_at_once() -> None:
+def test_all_problems_of_create_vm_flags_are_reported_at_once() -> None:
     outcome = call_virtctl(
         "create", "vm", "--memory=x", "--volume-pvc=p", "--volume-import=type:http", "--access-cred=type:ssh"
     )
@@ -190,7 +190,7 @@ def test_all_problems_are_reported_at_once() -> None:
         pytest.param(["--vcpus=2"], "no memory is given: the VM has 512Mi", id="vCPUs only"),
     ],
 )
-def test_default_size_has_a_warning(arguments: list[str], warning: str) -> None:
+def test_created_vm_with_a_default_size_has_a_warning(arguments: list[str], warning: str) -> None:
     assert call_virtctl("create", "vm", *arguments).err.startswith(f"warning: {warning}")
 
 
@@ -204,5 +204,5 @@ def test_default_size_has_a_warning(arguments: list[str], warning: str) -> None:
         ["--vcpus=2", "--memory=1Gi"],
     ],
 )
-def test_chosen_size_has_no_warning(arguments: list[str]) -> None:
+def test_created_vm_with_a_chosen_size_has_no_warning(arguments: list[str]) -> None:
     assert call_virtctl("create", "vm", *arguments).err == ""

@@ -39,7 +39,7 @@ def _spec(*arguments: str) -> JsonObject:
         ),
     ],
 )
-def test_flag_adds_a_volume(flag: str, volume: JsonObject) -> None:
+def test_volume_flag_adds_a_volume(flag: str, volume: JsonObject) -> None:
     assert _spec(flag)["template"]["spec"]["volumes"] == [volume]
 
 
@@ -62,7 +62,7 @@ def test_order_of_volumes_does_not_depend_on_the_order_of_flags() -> None:
     ]
 
 
-def test_boot_order_adds_a_disk() -> None:
+def test_boot_order_in_a_volume_flag_adds_a_disk() -> None:
     domain = _spec("--volume-containerdisk=src:a,bootorder:2", "--volume-pvc=src:p,bootorder:1")["template"]["spec"][
         "domain"
     ]
@@ -97,7 +97,7 @@ def test_boot_order_adds_a_disk() -> None:
         pytest.param(["--volume-sysprep=src:c,name:x"], 'unknown parameter "name"', id="name of sysprep"),
     ],
 )
-def test_invalid_volume_is_rejected(flags: list[str], error: str) -> None:
+def test_invalid_volume_flag_is_rejected(flags: list[str], error: str) -> None:
     outcome = call_virtctl("create", "vm", "--name=vm", *flags)
     assert outcome.status == 2
     assert error in outcome.err

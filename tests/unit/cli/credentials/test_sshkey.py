@@ -9,7 +9,7 @@ KEY = "ssh-ed25519 AAAA"
 OTHER = "ssh-rsa BBBB jdoe@example"
 
 
-def test_keys_of_a_file_are_read_without_comments(tmp_path: Path) -> None:
+def test_ssh_keys_are_read_from_a_file_without_comments(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text(f"# of jdoe\n\n  {KEY}  \n{OTHER}\n")
     assert read_keys(str(tmp_path / "keys"), None) == [KEY, OTHER]
 
@@ -19,11 +19,11 @@ def test_keys_of_a_file_are_read_without_comments(tmp_path: Path) -> None:
     [(KEY, True), (f"{KEY} jdoe@example", True), (f"{KEY}B", False), (OTHER, False), ("", False)],
     ids=["equal", "other comment", "longer key", "other key", "empty line"],
 )
-def test_comment_of_a_key_does_not_matter(line: str, is_same: bool) -> None:
+def test_ssh_keys_are_compared_without_their_comments(line: str, is_same: bool) -> None:
     assert is_same_key(line, KEY) == is_same
 
 
-def test_only_values_with_the_key_change() -> None:
+def test_removal_of_an_ssh_key_changes_only_values_with_the_key() -> None:
     values = {"a": f"{KEY} x\n{OTHER}\n", "b": f"{KEY}\n", "c": OTHER}
     assert without_keys(values, [KEY]) == {"a": OTHER, "b": None}
 
@@ -38,7 +38,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
-def test_invalid_key_is_refused_without_a_server(arguments: list[str], message: str) -> None:
+def test_invalid_ssh_key_is_rejected_without_a_server(arguments: list[str], message: str) -> None:
     refused = call_virtctl("credentials", "add-ssh-key", "web", "--user", "jdoe", *arguments)
     assert (refused.status, message in refused.err) == (2, True), refused.err
 
@@ -46,6 +46,6 @@ def test_invalid_key_is_refused_without_a_server(arguments: list[str], message: 
 @pytest.mark.parametrize(
     "arguments", [[], ["--password", "a", "--password-file", "b"], ["--password", ""]], ids=["none", "both", "empty"]
 )
-def test_password_is_required(arguments: list[str]) -> None:
+def test_exactly_one_source_of_the_password_is_required(arguments: list[str]) -> None:
     refused = call_virtctl("credentials", "set-password", "web", "--user", "jdoe", *arguments)
     assert (refused.status, "password" in refused.err) == (2, True), refused.err

@@ -27,7 +27,7 @@ def test_target_is_parsed_into_kind_name_and_namespace(text: str, place: GuestRe
 @pytest.mark.parametrize(
     ("text", "place"), [("web", GuestRef("vmi", "web")), ("me@web.a", GuestRef("vmi", "web", "a", "me"))]
 )
-def test_default_kind_is_used(text: str, place: GuestRef) -> None:
+def test_default_kind_of_a_target_is_used(text: str, place: GuestRef) -> None:
     assert parse_guest(text, default_kind="vmi") == place
 
 
@@ -39,7 +39,7 @@ def test_invalid_target_is_rejected(text: str) -> None:
         parse_guest(text)
 
 
-def test_target_has_a_resource() -> None:
+def test_target_has_the_resource_of_its_kind() -> None:
     assert [GuestRef(kind, "x").resource for kind in ("vm", "vmi")] == ["virtualmachines", "virtualmachineinstances"]
 
 
@@ -69,7 +69,7 @@ def test_invalid_port_is_rejected(text: str) -> None:
         parse_port(text)
 
 
-def test_kinds_are_completed() -> None:
+def test_target_kinds_are_completed() -> None:
     context, parameter = click.Context(click.Command("x")), click.Argument(["x"])
     assert [item.value for item in complete_kind(context, parameter, "v")] == ["vm", "vmi"]
     assert [item.value for item in complete_guest(context, parameter, "me@vmi")] == ["me@vmi/"]

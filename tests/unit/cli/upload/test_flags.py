@@ -65,7 +65,7 @@ VALID: dict[str, tuple[dict[str, Any], UploadRequest]] = {
 
 
 @pytest.mark.parametrize(("flags", "wanted"), VALID.values(), ids=VALID)
-def test_flags_are_parsed_into_a_request(flags: dict[str, Any], wanted: UploadRequest) -> None:
+def test_upload_flags_are_parsed_into_a_request(flags: dict[str, Any], wanted: UploadRequest) -> None:
     assert parse_flags(**{**PLAIN, **flags}) == wanted
 
 
@@ -109,12 +109,12 @@ INVALID: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "error"), INVALID.values(), ids=INVALID)
-def test_invalid_flags_are_rejected(arguments: tuple[str, ...], error: str) -> None:
+def test_invalid_upload_flags_are_rejected(arguments: tuple[str, ...], error: str) -> None:
     outcome = call_virtctl(*arguments)
     assert (outcome.status, outcome.out, error in outcome.err) == (2, "", True), outcome.err
 
 
-def test_deprecated_flags_are_accepted_with_a_warning() -> None:
+def test_deprecated_upload_flags_are_accepted_with_a_warning() -> None:
     outcome = call_virtctl("image-upload", "--pvc-name", "c1", "--pvc-size", "1Gi", "--image-path", "x")
     assert outcome.status == 1
     assert outcome.err.splitlines()[:3] == [

@@ -33,11 +33,11 @@ def test_loopback_upload_url_uses_the_host_of_the_server(url: str, server: str, 
     ],
     ids=["host only", "slash", "below a path", "complete path"],
 )
-def test_missing_path_is_added(url: str, expected: str) -> None:
+def test_missing_path_of_an_upload_url_is_added(url: str, expected: str) -> None:
     assert join_path(url, "/v1beta1/upload-async") == expected
 
 
-def test_default_scheme_is_https() -> None:
+def test_default_scheme_of_an_upload_url_is_https() -> None:
     assert add_scheme("127.0.0.1:8443") == "https://127.0.0.1:8443"
     assert add_scheme("http://127.0.0.1:8080") == "http://127.0.0.1:8080"
 
