@@ -277,7 +277,7 @@ def test_size_flags_are_rejected_for_a_preference(arguments: list[str]) -> None:
     ]
 
 
-def test_customize_rejects_an_invalid_source() -> None:
+def test_customize_rejects_an_invalid_result() -> None:
     write_manifest("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
     lines = _read_error("small", "-f", "all.yaml").splitlines()
     assert lines[0] == "error: the result is invalid"

@@ -1,4 +1,4 @@
-"""Cache: the changes each operation reports, lookups and indexes."""
+"""Informer cache: changes that each operation reports, lookups and indexes."""
 
 from typing import Any
 
@@ -27,7 +27,9 @@ PUTS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
 
 
 @pytest.mark.parametrize(("known", "item", "changes"), PUTS.values(), ids=PUTS.keys())
-def test_put_reports_the_changes(known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]) -> None:
+def test_cache_put_reports_the_changes(
+    known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]
+) -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap)
     for one in known:
         cache.put(one)
@@ -43,7 +45,7 @@ DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
 
 
 @pytest.mark.parametrize(("known", "item", "changes"), DROPS.values(), ids=DROPS.keys())
-def test_drop_reports_a_known_object_once(
+def test_cache_drop_reports_a_known_object_once(
     known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]
 ) -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap)
@@ -53,7 +55,7 @@ def test_drop_reports_a_known_object_once(
     assert len(cache) == len(known) - len(changes)
 
 
-def test_replace_reports_only_differences() -> None:
+def test_cache_replace_reports_only_differences() -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap)
     stays, goes, changes = build("stays"), build("goes"), build("changes")
     cache.replace([stays, goes, changes])
@@ -75,7 +77,7 @@ def index_by_owner(item: ConfigMap) -> list[str]:
     return [owner.uid for owner in metadata_of(item).owner_references or ()]
 
 
-def test_indexes_are_updated_with_their_objects() -> None:
+def test_cache_indexes_are_updated_with_their_objects() -> None:
     cache = Cache(ConfigMap, {"color": index_by_color, "owner": index_by_owner})
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u9"}
     red = build("a", labels={"color": "red"}, ownerReferences=[owner])
@@ -91,7 +93,7 @@ def test_indexes_are_updated_with_their_objects() -> None:
     assert cache.list("ns") == [build("plain")]
 
 
-def test_lookups_return_copies() -> None:
+def test_cache_lookups_return_copies() -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap, {"color": index_by_color})
     cache.put(build("a", labels={"color": "red"}))
     found = cache.find("a", "ns")

@@ -19,14 +19,14 @@ def read(codec: ObjectCodec, tree: Any) -> ConfigMap:
     return codec.decode(json.dumps(tree).encode(), ConfigMap)
 
 
-def test_unknown_fields_are_encoded_again() -> None:
+def test_unknown_fields_of_a_decoded_object_are_encoded_again() -> None:
     codec = ObjectCodec()
     tree = {**OBJECT, "future": {"deep": [1]}, "metadata": {**METADATA, "galaxy": "m31"}}
     item = replace(read(codec, tree), data={"x": "2"})
     assert json.loads(codec.encode(item)) == {**tree, "data": {"x": "2"}}
 
 
-def test_unknown_fields_belong_to_one_resource_version() -> None:
+def test_unknown_fields_are_dropped_at_another_resource_version() -> None:
     codec = ObjectCodec()
     read(codec, {**OBJECT, "future": 1})
     newer = read(codec, {**OBJECT, "metadata": {**METADATA, "resourceVersion": "8"}})

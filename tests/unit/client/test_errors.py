@@ -18,7 +18,7 @@ def test_status_is_parsed_into_the_original_error() -> None:
     assert read.causes == sent.causes
 
 
-def test_expired_history_is_a_gone_error() -> None:
+def test_expired_status_is_parsed_as_a_gone_error() -> None:
     sent = StatusError(410, "Expired", "too old")
     sent.continuation = "go on here"
     read = parse_status_error(encode(sent.status))

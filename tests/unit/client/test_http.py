@@ -20,7 +20,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Server:
-    """Answers each request with its next reply; an empty reply closes the connection instead."""
+    """A server that sends its replies in order; an empty reply closes the connection."""
 
     def __init__(self, *replies: bytes) -> None:
         self._replies = list(replies)
@@ -92,7 +92,7 @@ async def test_request_has_credentials_impersonation_and_body() -> None:
     assert (reply.status, reply.body) == (200, b"fine")
 
 
-async def test_password_is_sent_as_basic_authentication() -> None:
+async def test_user_name_and_password_are_sent_as_basic_authentication() -> None:
     server = Server(ok())
     await exchange(server, GET, credentials=StaticCredentials(Credentials(basic=("u", "p"))))
     assert b"\r\nauthorization: Basic dTpw\r\n" in server.requests[0]
@@ -108,7 +108,7 @@ async def test_informational_response_is_skipped() -> None:
     assert server.connections == 1
 
 
-async def test_connection_is_reused() -> None:
+async def test_http_connection_is_reused() -> None:
     server = Server(ok(b"1"), ok(b"2"), ok(b"3"))
     assert [reply.body for reply in await exchange(server, GET, POST, GET)] == [b"1", b"2", b"3"]
     assert server.connections == 1
@@ -125,7 +125,7 @@ async def test_read_on_a_closed_connection_is_retried() -> None:
     assert [reply.body for reply in await exchange(server, GET, GET)] == [b"1", b"2"]
 
 
-async def test_write_is_never_retried() -> None:
+async def test_write_on_a_closed_connection_is_never_retried() -> None:
     server = Server(ok(b"1"), b"", ok(b"2"))
     with pytest.raises(UnreachableError):
         await exchange(server, GET, POST)
@@ -164,7 +164,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("reply", "message"), BROKEN.values(), ids=BROKEN.keys())
-async def test_broken_response_is_an_unreachable_error(reply: bytes, message: str) -> None:
+async def test_broken_http_response_raises_an_unreachable_error(reply: bytes, message: str) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(reply)
@@ -186,7 +186,7 @@ async def test_request_times_out() -> None:
             await transport.call(GET)
 
 
-async def test_closed_port_is_unreachable() -> None:
+async def test_closed_port_raises_an_unreachable_error() -> None:
     with pytest.raises(UnreachableError, match="cannot connect to http"):
         await HttpTransport(Access(server="http://127.0.0.1:1")).call(GET)
 
@@ -245,7 +245,7 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[bytes]]] = {
 
 
 @pytest.mark.parametrize(("chunks", "lines"), STREAMS.values(), ids=STREAMS.keys())
-async def test_stream_yields_lines(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
+async def test_stream_yields_the_lines_of_the_response(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
     assert await stream(Server(chunked(*chunks, b""))) == lines
 
 
@@ -260,7 +260,7 @@ async def test_stream_renews_rejected_credentials() -> None:
     assert await stream(server, credentials=Changing()) == [b"in"]
 
 
-async def test_interrupted_stream_is_an_error() -> None:
+async def test_interrupted_stream_raises_an_error() -> None:
     server = Server(chunked(b"one\n"))  # without the final chunk
     with pytest.raises(UnreachableError):
         await stream(server)

@@ -19,7 +19,7 @@ ITEM = from_tree(
 
 
 class Server:
-    """Serves the kind, or returns 404 for it."""
+    """A server that serves a kind, or returns 404 for it."""
 
     def __init__(self, *, has: bool) -> None:
         self.has = has

@@ -1,4 +1,4 @@
-"""Kubeconfigs are read as kubectl reads them."""
+"""Kubeconfigs are read as in kubectl."""
 
 from base64 import b64encode
 from pathlib import Path
@@ -52,13 +52,13 @@ def test_first_file_of_kubeconfig_variable_wins(tmp_path: Path) -> None:
         get_access(environment=environment, context="two")
 
 
-def test_file_in_the_home_directory_is_the_default(tmp_path: Path) -> None:
+def test_kubeconfig_in_the_home_directory_is_the_default(tmp_path: Path) -> None:
     write(tmp_path / ".kube" / "config", build_config(name="home"))
     access = get_access(environment={"HOME": str(tmp_path)})
     assert (access.server, access.namespace) == ("https://home:6443", "default")
 
 
-def test_context_can_be_selected(tmp_path: Path) -> None:
+def test_kubeconfig_context_can_be_selected(tmp_path: Path) -> None:
     one, two = build_config(), build_config(name="two")
     both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
     path = str(write(tmp_path / "config", both))
@@ -122,12 +122,12 @@ def test_unusable_kubeconfig_is_rejected_with_a_reason(tmp_path: Path, tree: obj
         get_access(path=str(write(tmp_path / "config", tree)))
 
 
-def test_proxy_url_is_read(tmp_path: Path) -> None:
+def test_proxy_url_of_a_kubeconfig_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "config", build_config(None, None, **{"proxy-url": "http://p"}))
     assert get_access(path=str(path)).proxy == "http://p"
 
 
-def test_missing_named_file_is_an_error(tmp_path: Path) -> None:
+def test_missing_kubeconfig_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
         get_access(path=str(tmp_path / "nope"))
 
@@ -157,7 +157,7 @@ async def test_user_credentials_are_read(tmp_path: Path, user: JsonObject, secre
     assert await read(tmp_path, user=user).credentials.fetch() == secret
 
 
-async def test_paths_are_relative_to_their_kubeconfig(tmp_path: Path) -> None:
+async def test_paths_in_a_kubeconfig_are_relative_to_it(tmp_path: Path) -> None:
     home = tmp_path / "sub"
     home.mkdir()
     for name in ("ca", "cert", "key", "token"):
@@ -178,7 +178,7 @@ async def test_token_file_is_reread_after_invalidation(tmp_path: Path) -> None:
     assert (await secrets.fetch()).token == "new"  # noqa: S105 - as above
 
 
-def test_impersonation_is_read(tmp_path: Path) -> None:
+def test_impersonation_in_a_kubeconfig_is_read(tmp_path: Path) -> None:
     user = {"as": "eve", "as-uid": "u1", "as-groups": ["a", "b"], "as-user-extra": {"k": ["v", "w"]}}
     acting_as = read(tmp_path, user=user).acting_as
     assert acting_as == Impersonation("eve", "u1", ["a", "b"], {"k": ["v", "w"]})
@@ -208,7 +208,7 @@ def test_no_service_account_is_found_outside_a_pod(tmp_path: Path) -> None:
     assert find_account({}, tmp_path) is None
 
 
-def test_json_with_nulls_is_read(tmp_path: Path) -> None:
+def test_kubeconfig_can_be_json_with_nulls(tmp_path: Path) -> None:
     text = '{"current-context": null, "clusters": null, "users": null, "contexts": [{"name": "a", "context": null}]}'
     (tmp_path / "config").write_text(text)
     config = load_config([tmp_path / "config"])

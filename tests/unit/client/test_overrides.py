@@ -15,7 +15,7 @@ STATED = Access(
 )
 
 
-def test_empty_overrides_change_nothing() -> None:
+def test_empty_kubeconfig_overrides_change_nothing() -> None:
     assert override_access(STATED, Overrides()) == STATED
 
 
@@ -28,7 +28,7 @@ def test_server_and_tls_settings_are_overridden(tmp_path: Path) -> None:
     assert (trusting.authority, trusting.insecure) == (b"", True)
 
 
-async def test_credentials_are_overridden(tmp_path: Path) -> None:
+async def test_kubeconfig_credentials_are_overridden(tmp_path: Path) -> None:
     for name in ("crt", "key"):
         (tmp_path / name).write_text(name)
     overrides = Overrides(
@@ -38,7 +38,7 @@ async def test_credentials_are_overridden(tmp_path: Path) -> None:
     assert await access.credentials.fetch() == Credentials(tmp_path.name, Identity(b"crt", b"key"))
 
 
-def test_impersonation_is_overridden() -> None:
+def test_kubeconfig_impersonation_is_overridden() -> None:
     actor = override_access(STATED, Overrides(as_="other", as_uid="7")).acting_as
     assert actor == Impersonation("other", "7", ["stated"], {"why": ["because"]})
     assert override_access(STATED, Overrides(as_group=("a", "b"))).acting_as.groups == ("a", "b")
@@ -53,6 +53,6 @@ def test_impersonation_is_overridden() -> None:
     ],
     ids=["only a key", "missing file", "CA and skipped verification"],
 )
-def test_invalid_overrides_are_rejected(overrides: Overrides, message: str) -> None:
+def test_invalid_kubeconfig_overrides_are_rejected(overrides: Overrides, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         override_access(STATED, overrides)

@@ -1,4 +1,4 @@
-"""Exec credential plugins are run as kubectl runs them."""
+"""Exec credential plugins are run as in kubectl."""
 
 import asyncio
 import json
@@ -42,7 +42,9 @@ SECRETS: dict[str, tuple[dict[str, Any], Credentials]] = {
 
 
 @pytest.mark.parametrize(("status", "secret"), SECRETS.values(), ids=SECRETS.keys())
-async def test_printed_credentials_are_used(tmp_path: Path, status: dict[str, Any], secret: Credentials) -> None:
+async def test_credentials_printed_by_a_plugin_are_used(
+    tmp_path: Path, status: dict[str, Any], secret: Credentials
+) -> None:
     assert await build_plugin(build_script(tmp_path, printing(status))).fetch() == secret
 
 
@@ -59,7 +61,7 @@ def count_runs(directory: Path) -> int:
         pytest.param("2001-01-01T00:00:00Z", 2, id="before"),
     ],
 )
-async def test_credentials_are_cached_until_they_expire(tmp_path: Path, expires: str | None, runs: int) -> None:
+async def test_plugin_credentials_are_cached_until_they_expire(tmp_path: Path, expires: str | None, runs: int) -> None:
     script = build_script(
         tmp_path, f"echo run >> {tmp_path}/runs", printing({"token": "t", "expirationTimestamp": expires})
     )
@@ -91,7 +93,7 @@ async def test_plugin_gets_exec_info_arguments_and_environment(tmp_path: Path) -
     assert (tmp_path / "rest").read_text() == f"login red {os.environ['HOME']}\n"
 
 
-async def test_command_path_is_relative_to_the_kubeconfig(tmp_path: Path) -> None:
+async def test_plugin_command_is_relative_to_the_kubeconfig(tmp_path: Path) -> None:
     build_script(tmp_path, printing({"token": "t"}))
     assert await build_plugin("./plugin.sh", tmp_path).fetch() == Credentials("t")
 
@@ -133,7 +135,7 @@ def test_unsupported_plugin_is_rejected_on_creation(config: ExecConfig) -> None:
         ExecPlugin(config, Path(), {})
 
 
-def test_cluster_info_has_no_unset_fields() -> None:
+def test_cluster_info_for_a_plugin_has_no_unset_fields() -> None:
     assert describe_cluster("https://s", "", b"", False) == {"server": "https://s"}
     assert describe_cluster("https://s", "me", b"pem", True) == {
         "server": "https://s",

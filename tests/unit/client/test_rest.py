@@ -23,7 +23,7 @@ BUSY = encode(StatusError(429, "TooManyRequests", "later").status)
 
 
 class Scripted:
-    """Transport that returns the given replies in order."""
+    """A transport that returns the given replies in order."""
 
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
@@ -41,7 +41,7 @@ class Scripted:
 
 
 class Streaming:
-    """Transport whose watches yield the given lines."""
+    """A transport whose watches yield the given lines."""
 
     def __init__(self, *lines: bytes) -> None:
         self._lines = lines
@@ -140,7 +140,7 @@ TARGETS: dict[str, tuple[Any, tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("struct", "where", "target"), TARGETS.values(), ids=TARGETS.keys())
-def test_target_is_the_path_of_the_object(struct: Any, where: tuple[str, ...], target: str) -> None:
+def test_request_target_is_the_path_of_the_object(struct: Any, where: tuple[str, ...], target: str) -> None:
     namespace, name, subresource = [*where, "", "", ""][:3]
     assert format_target(kind_of(struct), namespace, name, subresource) == target
 
@@ -156,7 +156,7 @@ def test_struct_that_is_not_a_kind_is_rejected(struct: Any) -> None:
         kind_of(struct)
 
 
-def test_object_without_metadata_is_rejected() -> None:
+def test_update_of_an_object_without_metadata_is_rejected() -> None:
     with pytest.raises(TypeError, match="has no metadata"):
         metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
 

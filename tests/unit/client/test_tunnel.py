@@ -47,7 +47,7 @@ def test_no_proxy_is_found_without_variables_or_with_a_wildcard() -> None:
 
 
 class Proxy:
-    """Answers CONNECT with the given response, and the request that follows as a server would."""
+    """A proxy that sends the given response to CONNECT, and a server's response to the next request."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -82,7 +82,7 @@ async def ask(proxy: Proxy, user: str = "") -> bytes:
             await transport.close()
 
 
-async def test_request_is_sent_through_the_proxy() -> None:
+async def test_request_is_sent_through_a_connect_tunnel() -> None:
     proxy = Proxy(b"HTTP/1.1 200 Connection established\r\nvia: us\r\n\r\n")
     assert await ask(proxy, "jdoe:p%40ss@") == b"fine"
     connect, request = proxy.heads

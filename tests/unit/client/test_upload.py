@@ -19,7 +19,7 @@ DATA = bytes(range(256)) * 20_000
 
 
 async def run(serve: Serve, ask: Callable[[str], Awaitable[T]]) -> T:
-    """Call `ask` with the URL of a server that runs `serve`."""
+    """Run a server with the handler `serve` and call `ask` with its URL."""
     ended = asyncio.Event()
 
     async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -44,7 +44,7 @@ async def read_head(reader: asyncio.StreamReader) -> list[str]:
     return (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
 
 
-async def test_file_is_sent_completely_with_length_and_token() -> None:
+async def test_upload_sends_the_complete_file_with_length_and_token() -> None:
     taken: list[object] = []
     progress: list[int] = []
 
@@ -80,7 +80,7 @@ async def test_early_error_response_stops_the_upload() -> None:
 
 
 @pytest.mark.parametrize("message", [b"", b"HTTP/1.1 2"], ids=["before the response", "within the response"])
-async def test_closed_connection_is_reported(message: bytes) -> None:
+async def test_connection_closed_during_an_upload_is_reported(message: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(message)
@@ -90,7 +90,7 @@ async def test_closed_connection_is_reported(message: bytes) -> None:
         await run(serve, lambda url: send_file(UploadProxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
 
 
-async def test_response_that_is_not_http_is_reported() -> None:
+async def test_upload_response_that_is_not_http_is_reported() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"SSH-2.0-OpenSSH\r\n")
@@ -101,7 +101,7 @@ async def test_response_that_is_not_http_is_reported() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 401, 503])
-async def test_readiness_is_checked_with_a_head_request(status: int) -> None:
+async def test_readiness_of_the_upload_server_is_checked_with_head(status: int) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await read_head(reader)
         assert head[0].startswith("HEAD ")
@@ -112,12 +112,12 @@ async def test_readiness_is_checked_with_a_head_request(status: int) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://", "nonsense"])
-async def test_unreachable_address_is_reported(url: str) -> None:
+async def test_unreachable_upload_address_is_reported(url: str) -> None:
     with pytest.raises(UnreachableError, match=r"cannot connect to|invalid URL"):
         await check_ready(UploadProxy(url, "t"))
 
 
-async def test_file_is_sent_through_a_proxy() -> None:
+async def test_upload_is_sent_through_a_proxy() -> None:
     heads: list[list[str]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,7 +140,7 @@ async def test_file_is_sent_through_a_proxy() -> None:
     assert request[:2] == ["POST /here HTTP/1.1", "host: upload.example:8080"]
 
 
-async def test_refusal_of_a_proxy_is_reported() -> None:
+async def test_upload_rejected_by_a_proxy_is_reported() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 403 Not there\r\n\r\n")

@@ -101,7 +101,7 @@ async def test_rejection_is_repeated_with_current_objects(tmp_path: Path) -> Non
         assert await context.run(measure) == 8
 
 
-async def test_suggestions_come_from_the_cache(tmp_path: Path) -> None:
+async def test_suggested_names_come_from_the_cache(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
         await informers.wait()
         known = context.cluster.known
@@ -111,7 +111,7 @@ async def test_suggestions_come_from_the_cache(tmp_path: Path) -> None:
         assert client.requested == []
 
 
-async def test_decision_with_several_reads_is_started_once(tmp_path: Path) -> None:
+async def test_admission_decision_with_several_lookups_runs_once(tmp_path: Path) -> None:
     starts = 0
 
     def search() -> Steps[list[object]]:
@@ -128,7 +128,7 @@ async def test_decision_with_several_reads_is_started_once(tmp_path: Path) -> No
         assert client.requested == ["ConfigMap a", "ConfigMap b"]
 
 
-async def test_forbidden_read_is_not_repeated(tmp_path: Path) -> None:
+async def test_forbidden_lookup_is_not_repeated(tmp_path: Path) -> None:
     requested: list[Reference] = []
 
     async def require(reference: Reference) -> None:
@@ -147,7 +147,7 @@ async def test_forbidden_read_is_not_repeated(tmp_path: Path) -> None:
         assert (len(requested), client.requested) == (2, [])
 
 
-async def test_revisions_are_requested_once(tmp_path: Path) -> None:
+async def test_each_revision_is_requested_once(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, _, client):
         await client.create(build_revision("r1", "vm1"))
         reference = Reference("apps", "ControllerRevision", "default", "r1")
@@ -156,7 +156,7 @@ async def test_revisions_are_requested_once(tmp_path: Path) -> None:
         assert client.requested == ["ControllerRevision r1"]
 
 
-async def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
+async def test_vms_that_use_an_object_are_counted_by_their_revisions(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, _, client):
         for name, owner in (("r1", "a"), ("r2", "a"), ("r3", "b")):
             await client.create(build_revision(name, owner))
@@ -173,7 +173,7 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
     return ControllerRevision(api_version="apps/v1", kind="ControllerRevision", metadata=metadata, revision=1)
 
 
-async def test_number_of_lookups_is_limited(tmp_path: Path) -> None:
+async def test_number_of_lookups_for_a_review_is_limited(tmp_path: Path) -> None:
     requested = iter(range(1000))
 
     def wonder() -> Steps[None]:

@@ -1,4 +1,4 @@
-"""Decisions of the cluster's API server are cached under everything that it decides by."""
+"""Delegated authorization: decisions are cached for the exact user and request."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ OTHERS = {
 
 
 class ApiServer:
-    """An API server whose authorizer permits one user, exactly as described."""
+    """An API server whose authorizer permits only a user with exactly these attributes."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -21,7 +21,7 @@ def _restored() -> Iterator[None]:
     root.setLevel(level)
 
 
-def test_text_lines_start_with_the_time_in_utc(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_lines_start_with_the_time_in_utc(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("info", "text")
     logging.getLogger("virtshape.x").info("hello %s", "there")
     time, level, name, message = capsys.readouterr().err.split(maxsplit=3)
@@ -29,7 +29,7 @@ def test_text_lines_start_with_the_time_in_utc(capsys: pytest.CaptureFixture[str
     assert (level, name, message) == ("INFO", "virtshape.x:", "hello there\n")
 
 
-def test_json_records_contain_facts_and_tracebacks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_log_records_contain_fields_and_tracebacks(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("info", "json")
     try:
         int("no")

@@ -79,5 +79,5 @@ def test_health_probe_returns_the_result_of_its_checks(path: str, status: int, t
 
 
 @pytest.mark.parametrize(("path", "status"), [("/metrics", 200), ("/", 404)])
-def test_metrics_are_served_at_one_path_only(path: str, status: int) -> None:
+def test_metrics_are_served_only_at_metrics_path(path: str, status: int) -> None:
     assert MONITOR.answer_metrics(Request("GET", path, {})).status == status

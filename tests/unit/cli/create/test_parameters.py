@@ -60,12 +60,12 @@ def test_all_problems_of_a_parameter_flag_are_reported(text: str, problems: list
 
 
 @pytest.mark.parametrize(("text", "parts"), [("b", ("", "b")), ("a/b", ("a", "b")), ("/b", ("", "b"))])
-def test_object_name_in_a_flag_can_have_a_namespace_or_kind(text: str, parts: tuple[str, str]) -> None:
+def test_object_name_is_split_at_a_slash(text: str, parts: tuple[str, str]) -> None:
     assert split_name(text) == parts
 
 
 @pytest.mark.parametrize("text", ["", "/", "a/", "a/b/c"])
-def test_invalid_prefix_of_an_object_name_is_rejected(text: str) -> None:
+def test_empty_object_name_or_two_slashes_are_rejected(text: str) -> None:
     with pytest.raises(ParameterError):
         split_name(text)
 

@@ -1,4 +1,4 @@
-"""Commands in pods: what they print is read up to a limit."""
+"""Commands in pods: their output is read up to a limit."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SUCCESS = b'\x03{"status":"Success"}'
 
 
 class Pod:
-    """A pod whose command prints these pieces; stands for the transport and for the WebSocket."""
+    """A pod whose command prints these chunks; replaces both the transport and the WebSocket."""
 
     def __init__(self, *pieces: bytes) -> None:
         self._pieces = [*(b"\x01" + piece for piece in pieces), SUCCESS, b""]
@@ -32,7 +32,7 @@ async def run(pod: Any) -> bytes:
     return await run_command(pod, "default", "pod", "compute", ["true"])
 
 
-async def test_output_is_returned_up_to_the_limit() -> None:
+async def test_output_of_a_pod_command_is_returned_up_to_the_limit() -> None:
     pod = Pod(*[b"x" * MIB] * (MAX_OUTPUT_BYTES // MIB))
     assert len(await run(pod)) == MAX_OUTPUT_BYTES
     assert pod.closed

@@ -1,4 +1,4 @@
-"""Users from front proxy headers, and when they are trusted."""
+"""Users in front proxy headers, which are trusted only from the front proxy."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ TRUSTED: dict[str, tuple[dict[str, str], User]] = {
 
 
 @pytest.mark.parametrize(("headers", "user"), TRUSTED.values(), ids=TRUSTED.keys())
-def test_user_is_read_from_headers(headers: dict[str, str], user: User) -> None:
+def test_user_is_read_from_front_proxy_headers(headers: dict[str, str], user: User) -> None:
     assert identify(Request("GET", "/", headers, certificate=CERTIFICATE), PROXY) == user
 
 
@@ -85,6 +85,6 @@ def test_untrusted_requests_are_unauthorized(
     assert caught.value.code == 401
 
 
-def test_any_common_name_is_accepted_without_allowed_names() -> None:
+def test_front_proxy_with_any_common_name_is_trusted_without_allowed_names() -> None:
     proxy = read(DATA | {"requestheader-allowed-names": "[]"})
     assert identify(Request("GET", "/", {"x-remote-user": "ann"}, certificate=OTHER), proxy).name == "ann"

@@ -28,14 +28,14 @@ every_choice = pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.
 
 
 @every_choice
-def test_objects_are_unique_and_labelled(options: Options) -> None:
+def test_manifest_objects_are_unique_and_labelled(options: Options) -> None:
     for tree in identify(build_manifests(options)).values():
         if not tree["apiVersion"].startswith("instancetype.kubevirt.io"):
             assert tree["metadata"]["labels"]["app.kubernetes.io/part-of"] == "virtshape", tree["metadata"]
 
 
 @every_choice
-def test_dependencies_come_first(options: Options) -> None:
+def test_manifests_list_dependencies_first(options: Options) -> None:
     seen: set[tuple[str, str]] = set()
     for tree in build_manifests(options):
         namespace = tree["metadata"].get("namespace", "kube-system")
@@ -50,7 +50,7 @@ def test_dependencies_come_first(options: Options) -> None:
         seen.add((tree["kind"], tree["metadata"]["name"]))
 
 
-def test_webhook_configurations_come_last() -> None:
+def test_manifests_list_webhook_configurations_last() -> None:
     kinds = [tree["kind"] for tree in build_manifests(Options(cdi=True))]
     assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
 
@@ -62,7 +62,7 @@ def test_manifests_contain_no_custom_resources_of_their_own_definitions() -> Non
     assert [tree["kind"] for tree in trees if tree["apiVersion"].partition("/")[0] in own] == []
 
 
-def test_definitions_fit_into_the_last_applied_annotation() -> None:
+def test_crds_fit_into_the_last_applied_annotation() -> None:
     for tree in build_parts(Options(cdi=True, webhook_cert="cert-manager"))["crds"]:
         size = len(json.dumps(tree, separators=(",", ":")).encode())
         assert size < MAX_ANNOTATION_BYTES - 1024, tree["metadata"]["name"]
@@ -84,7 +84,7 @@ def test_no_role_has_wildcard_permissions(options: Options) -> None:
             assert (kind, len(rule["resourceNames"])) == ("Role", 1)
 
 
-def test_no_pod_permissions_without_a_runtime() -> None:
+def test_controller_has_no_pod_permissions_without_a_runtime() -> None:
     resources = chain.from_iterable(rule["resources"] for _, rule in list_rules(Options(runtime="none")))
     assert not {"pods", "pods/exec"} & set(resources)
 
@@ -108,7 +108,7 @@ def test_pods_comply_with_the_restricted_security_standard(pod: JsonObject) -> N
     assert {"startupProbe", "livenessProbe", "readinessProbe"} <= container.keys()
 
 
-def test_all_webhooks_have_a_failure_policy() -> None:
+def test_all_webhooks_have_the_expected_failure_policy() -> None:
     for configuration in build_parts(Options(cdi=True))["webhooks"]:
         for webhook in configuration["webhooks"]:
             only_warns = webhook["name"] == "revision.delete.virtshape.io"
@@ -122,7 +122,7 @@ def test_all_webhooks_have_a_failure_policy() -> None:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 @every_choice
-def test_components_accept_their_arguments(component: Component, options: Options) -> None:
+def test_components_accept_the_arguments_in_their_manifests(component: Component, options: Options) -> None:
     name, *arguments = list_arguments(component, options)
     context = virtshape.make_context("virtshape", [name])
     command = virtshape.get_command(context, name)

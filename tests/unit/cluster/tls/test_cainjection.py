@@ -1,4 +1,4 @@
-"""CA bundles of webhooks, conversion and API services."""
+"""Injection of CA bundles into webhooks, CRD conversion and API services."""
 
 import base64
 import json

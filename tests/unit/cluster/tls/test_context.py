@@ -15,7 +15,7 @@ from virtshape.cluster.tls.context import ReloadableContext, build_context
 
 
 @pytest.mark.parametrize("name", ["localhost", None], ids=["by name", "by address, without SNI"])
-async def test_new_connections_use_the_current_context(name: str | None) -> None:
+async def test_new_connections_use_the_current_tls_context(name: str | None) -> None:
     servers = [Authority.create(make_key(), f"ca{n}") for n in range(2)]
     clients = Authority.create(make_key(), "clients")
     contexts = [_build(server, clients.pem) for server in servers]

@@ -1,4 +1,4 @@
-"""Certificates of a component: renewal, and trust during it."""
+"""Certificates of a component: renewal, and trust during the renewal."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,12 +22,12 @@ def trusts(authority: bytes, certificate: bytes) -> bool:
     return True
 
 
-def test_valid_material_is_kept() -> None:
+def test_valid_certificate_is_kept() -> None:
     assert renew(FIRST, HOSTS, NOW) is FIRST
     assert renew(FIRST, HOSTS[:1], NOW) is FIRST
 
 
-def test_material_survives_a_round_trip_through_a_secret() -> None:
+def test_certificate_and_ca_round_trip_through_a_secret() -> None:
     assert parse_material(format_material(FIRST)) == FIRST
 
 
@@ -40,7 +40,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
-def test_incomplete_secret_has_no_material(data: dict[str, str] | None) -> None:
+def test_incomplete_secret_has_no_certificate(data: dict[str, str] | None) -> None:
     assert parse_material(data) is None
 
 
@@ -85,7 +85,7 @@ INCONSISTENT = {
 
 
 @pytest.mark.parametrize("material", INCONSISTENT.values(), ids=INCONSISTENT.keys())
-def test_inconsistent_material_is_replaced(material: Material) -> None:
+def test_inconsistent_certificate_and_key_are_replaced(material: Material) -> None:
     second = renew(material, HOSTS, NOW)
     assert second != material
     assert trusts(second.authority, second.certificate)

@@ -33,7 +33,7 @@ async def test_certificate_is_stored_in_an_empty_secret_and_other_keys_are_kept(
         assert (secret.data or {})["x"] == "eQ=="
 
 
-async def test_certificate_files_are_read_again(tmp_path: Path) -> None:
+async def test_changed_certificate_files_are_read_again(tmp_path: Path) -> None:
     source = DirectorySource(tmp_path)
     for text in (b"one", b"two"):
         (tmp_path / "tls.crt").write_bytes(text)
@@ -59,7 +59,7 @@ def _named(name: str) -> ObjectMeta:
     return ObjectMeta(name=name, namespace="default")
 
 
-async def test_certificate_is_renewed_by_the_clock(tmp_path: Path) -> None:
+async def test_certificate_is_renewed_when_it_is_due(tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         first = await SecretSource(system.client, "tls", "default", HOSTS).get()
         late = SecretSource(system.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))

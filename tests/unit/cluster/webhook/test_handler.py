@@ -1,4 +1,4 @@
-"""Requests of the webhook: what it reads from the API server, and how often it decodes a VM."""
+"""Webhook requests: lookups at the API server, decoding, and limits of size and memory."""
 
 import asyncio
 from base64 import b64decode
@@ -117,7 +117,7 @@ async def complete(webhook: Webhook, tree: JsonObject) -> JsonObject:
     return patch_json(tree, msgspec.json.decode(b64decode(answer["patch"])))
 
 
-async def test_validation_changes_nothing(tmp_path: Path) -> None:
+async def test_validating_webhook_returns_no_patch(tmp_path: Path) -> None:
     async with open_webhook(tmp_path) as (webhook, _):
         vm = build_vm(instancetype={"name": "small"})
         assert await review(webhook, "/admit/validate", vm) == {"uid": "1", "allowed": True}
@@ -134,7 +134,7 @@ async def test_rejection_reads_each_object_once_more_from_the_api_server(tmp_pat
         assert client.asked == [*cached, "KubeVirt kubevirt", *cached]
 
 
-async def test_inference_follows_each_reference_once(tmp_path: Path) -> None:
+async def test_inference_reads_each_referenced_object_once(tmp_path: Path) -> None:
     async with open_webhook(tmp_path) as (webhook, client):
         vm = await complete(webhook, build_inferring_vm())
         kind = "virtualmachineclusterinstancetype"
@@ -147,7 +147,7 @@ async def test_inference_follows_each_reference_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/admit/mutate", "/admit/validate"])
-async def test_vm_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+async def test_vm_in_a_review_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     decoded: list[type] = []
 
     def count(tree: object, struct: type[Any]) -> Any:
@@ -204,7 +204,7 @@ async def test_body_limit_depends_on_the_path(tmp_path: Path, path: str, limit: 
 
 async def test_reviews_beyond_the_limit_wait_for_earlier_ones() -> None:
     room = Room(10)
-    await room.take(25)  # alone, any size is granted
+    await room.take(25)  # a single review may exceed the limit
     waiting = [asyncio.create_task(room.take(size)) for size in (6, 4, 1)]
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
@@ -215,7 +215,7 @@ async def test_reviews_beyond_the_limit_wait_for_earlier_ones() -> None:
     await waiting[2]
 
 
-async def test_cancelled_reviews_use_no_room() -> None:
+async def test_cancelled_reviews_release_their_memory() -> None:
     room = Room(10)
     await room.take(10)
     cancelled, granted = (asyncio.create_task(room.take(10)) for _ in range(2))

@@ -84,7 +84,7 @@ def going(uid: str, *finalizers: str) -> GraphNode:
         "finalizer of another controller",
     ],
 )
-def test_steps_depend_on_owners_and_deletion_policy(
+def test_garbage_collection_steps_depend_on_owners_and_deletion_policy(
     members: list[GraphNode], about: str, absent: list[str], steps: list[Step]
 ) -> None:
     graph = Graph()
@@ -95,7 +95,7 @@ def test_steps_depend_on_owners_and_deletion_policy(
     assert decide_steps(known, graph, absent) == steps
 
 
-def test_graph_reflects_added_and_removed_objects() -> None:
+def test_dependency_graph_reflects_added_and_removed_objects() -> None:
     graph = Graph()
     graph.put(owned("d", "o"))
     assert [node.identity.uid for node in graph.dependents("o")] == ["d"]
@@ -106,7 +106,7 @@ def test_graph_reflects_added_and_removed_objects() -> None:
     assert (graph.dependents("p"), graph.find("d")) == ([], None)
 
 
-def test_graph_node_is_read_from_metadata() -> None:
+def test_dependency_graph_node_is_built_from_metadata() -> None:
     metadata = ObjectMeta(name="a", namespace="ns", uid="u", finalizers=[ORPHAN], deletion_timestamp="now")
     node = make_graph_node("v1", "Pod", metadata)
     assert node == GraphNode(Identity("v1", "Pod", "ns", "a", "u"), (), (ORPHAN,), deleting=True)

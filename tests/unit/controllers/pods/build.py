@@ -20,7 +20,7 @@ def build_pod(
     annotations: dict[str, str] | None = None,
     **status: Any,
 ) -> Pod:
-    """Build the pod of an instance; `state` is that of its container."""
+    """Build the pod of an instance; `state` is the state of its container."""
     metadata: JsonObject = {
         "name": "virt-launcher-vm1-1",
         "namespace": "default",

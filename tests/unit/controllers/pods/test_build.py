@@ -23,7 +23,7 @@ def build(**spec: Any) -> JsonObject:
     return tree
 
 
-def test_pod_of_a_small_guest() -> None:
+def test_launcher_pod_of_a_small_guest_is_complete() -> None:
     pod = build()
     environment = pod["spec"]["containers"][0].pop("env")
     assert [one["name"] for one in environment] == [INSTANCE_VARIABLE]
@@ -135,7 +135,7 @@ PARTS: dict[str, tuple[dict[str, Any], JsonObject]] = {
 
 
 @pytest.mark.parametrize(("spec", "part"), PARTS.values(), ids=PARTS.keys())
-def test_instance_field_sets_its_pod_field(spec: dict[str, Any], part: JsonObject) -> None:
+def test_instance_field_sets_the_corresponding_pod_field(spec: dict[str, Any], part: JsonObject) -> None:
     built = build(**spec)["spec"]
     assert {key: built.get(key) for key in part} == part
 

@@ -42,10 +42,10 @@ COSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("domain", "spec", "cost"), COSTS.values(), ids=COSTS.keys())
-def test_overhead_by_guest_feature(domain: dict[str, Any], spec: dict[str, Any], cost: int) -> None:
+def test_memory_overhead_depends_on_guest_features(domain: dict[str, Any], spec: dict[str, Any], cost: int) -> None:
     assert measure_overhead(build_vmi(domain=domain, **spec).spec) == cost
 
 
-def test_configured_ratio_raises_the_overhead() -> None:
+def test_configured_ratio_raises_the_memory_overhead() -> None:
     configuration = from_tree({"additionalGuestMemoryOverheadRatio": "1.5"}, KubeVirtConfiguration)
     assert measure_overhead(build_vmi(domain=GI).spec, configuration) == PLAIN * 3 // 2

@@ -93,7 +93,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("domain", "asked"), REQUESTS.values(), ids=REQUESTS.keys())
-def test_requests_and_limits_follow_the_guest(domain: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_pod_requests_and_limits_depend_on_the_guest(domain: dict[str, Any], asked: dict[str, Any]) -> None:
     assert to_tree(build_resources(build_vmi(domain=domain).spec, None)) == asked
 
 
@@ -110,12 +110,12 @@ CONFIGURED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("configuration", "asked"), CONFIGURED.values(), ids=CONFIGURED.keys())
-def test_configuration_changes_resources(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_configuration_changes_pod_resources(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
     reported = from_tree(configuration, KubeVirtConfiguration)
     assert to_tree(build_resources(build_vmi(domain=GI).spec, reported)) == asked
 
 
-def test_emulator_thread_can_complete_to_even_parity() -> None:
+def test_even_parity_option_makes_the_number_of_cpus_even() -> None:
     cpu = {"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}
     built = build_resources(build_vmi(domain={**GI, "cpu": cpu}).spec, None, even_parity=True)
     assert (built.requests or {})["cpu"] == "4"

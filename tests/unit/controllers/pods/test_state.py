@@ -31,7 +31,7 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize(("domain", "kept"), DOMAINS.values(), ids=DOMAINS)
-def test_guest_has_persistent_state(domain: JsonObject, kept: bool) -> None:
+def test_persistent_tpm_or_efi_is_persistent_state(domain: JsonObject, kept: bool) -> None:
     assert has_state(build_vmi(domain=domain).spec) == kept
 
 
@@ -40,7 +40,7 @@ def build(uid: str, *owners: OwnerReference) -> VirtualMachineInstance:
     return replace(vmi, metadata=replace(vmi.metadata, owner_references=list(owners)))
 
 
-def test_claim_is_shared_by_all_instances_of_a_vm() -> None:
+def test_state_claim_is_shared_by_all_instances_of_a_vm() -> None:
     first, second = build("i1", OWNER), build("i2", OWNER)
     claim = build_state_claim(first, from_tree({"vmStateStorageClass": "fast"}, KubeVirtConfiguration))
     assert to_tree(claim) == {
@@ -62,20 +62,20 @@ def test_claim_is_shared_by_all_instances_of_a_vm() -> None:
     assert is_state_claim_of(claim, second)
 
 
-def test_recreated_vm_gets_another_claim() -> None:
+def test_recreated_vm_gets_another_state_claim() -> None:
     claim, later = build_state_claim(build("i1", OWNER), None), build("i2", replace(OWNER, uid="v2"))
     assert name_state_claim(later) != claim.metadata.name
     assert not is_state_claim_of(claim, later)
 
 
-def test_instance_without_vm_owns_its_claim() -> None:
+def test_instance_without_a_vm_owns_its_state_claim() -> None:
     claim = build_state_claim(build("i1"), None)
     assert [(one.kind, one.uid) for one in claim.metadata.owner_references or ()] == [("VirtualMachineInstance", "i1")]
     assert claim.spec is not None
     assert claim.spec.storage_class_name is None
 
 
-def test_long_claim_name_is_shortened() -> None:
+def test_long_state_claim_name_is_shortened() -> None:
     long = build("i1", replace(OWNER, name="v" * 253))
     assert len(name_state_claim(long)) == 253
     labels = build_state_claim(long, None).metadata.labels or {}

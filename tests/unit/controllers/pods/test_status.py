@@ -1,4 +1,4 @@
-"""Guest status from pods."""
+"""Status of guests, derived from their pods."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pod volumes of instance volumes."""
+"""Pod volumes for the volumes of an instance."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
 
 
 @pytest.mark.parametrize(("source", "volumes"), SOURCES.values(), ids=SOURCES.keys())
-def test_pod_volume_of_instance_volume(source: JsonObject, volumes: list[JsonObject]) -> None:
+def test_instance_volume_becomes_a_pod_volume(source: JsonObject, volumes: list[JsonObject]) -> None:
     vmi = build_vmi(volumes=[{"name": "v", **source}])
     found = [one for one in list_pod_volumes(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
     assert [{key: to_tree(value) for key, value in one._asdict().items() if value is not None} for one in found] == (
@@ -131,7 +131,7 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("spec", "mounts"), WORKPLACES.values(), ids=WORKPLACES.keys())
-def test_launcher_has_working_directories(spec: dict[str, Any], mounts: dict[str, str]) -> None:
+def test_launcher_pod_has_working_directories(spec: dict[str, Any], mounts: dict[str, str]) -> None:
     found = list_pod_volumes(build_vmi(**spec))
     assert {one.volume.name: one.mount.mount_path for one in found if one.mount is not None} == mounts
 

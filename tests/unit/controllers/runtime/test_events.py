@@ -1,4 +1,4 @@
-"""The event recorder limits parallel writes."""
+"""Limits of the event recorder."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Leader election: acquire, renew, release and fencing."""
+"""Leader election: acquiring, renewing and releasing the lease, and fencing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -35,12 +35,14 @@ CASES: dict[str, tuple[ObservedLease | None, float, str]] = {
 
 
 @pytest.mark.parametrize(("observed", "now", "verdict"), CASES.values(), ids=CASES.keys())
-def test_action_for_observed_lease(observed: ObservedLease | None, now: float, verdict: str) -> None:
+def test_observed_lease_decides_the_action_of_a_candidate(
+    observed: ObservedLease | None, now: float, verdict: str
+) -> None:
     assert decide_action(observed, "me", now) == verdict
 
 
 @pytest.mark.parametrize("config", [(10, 10, 2), (15, 2, 2), (15, 10, 0)], ids=["no margin", "one try", "no pause"])
-def test_unsafe_timing_is_rejected(config: tuple[float, float, float]) -> None:
+def test_unsafe_leader_election_timing_is_rejected(config: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="must exceed the renew deadline"):
         LeaderElectionConfig(*config)
 
@@ -81,7 +83,7 @@ class DisconnectableClient:
 
 
 class Candidate:
-    """A candidate that records while it leads."""
+    """A candidate that records when it leads."""
 
     def __init__(self, client: Client, name: str, leaders: set[str], clock: FakeClock) -> None:
         self.client = DisconnectableClient(client)
@@ -125,7 +127,7 @@ async def open_client(directory: Path) -> AsyncIterator[Client]:
         yield system.client
 
 
-async def test_only_one_leader_and_next_takes_over_on_release(tmp_path: Path) -> None:
+async def test_second_candidate_leads_after_the_lease_is_released(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
         leaders: set[str] = set()
         clock = FakeClock()
@@ -168,7 +170,7 @@ async def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Pa
         await second.stop()
 
 
-async def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None:
+async def test_failed_leader_raises_and_releases_the_lease(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
 
         async def fail() -> None:
@@ -181,7 +183,7 @@ async def test_failed_work_raises_and_releases_the_lease(tmp_path: Path) -> None
         assert not lease.spec.holder_identity
 
 
-async def test_fenced_client_still_reads(tmp_path: Path) -> None:
+async def test_fenced_client_can_still_read(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
         leaders: set[str] = set()
         fenced: Any = FencedClient(client, lambda: bool(leaders))

@@ -1,4 +1,4 @@
-"""The control loop: reconcile, retry, report failures."""
+"""The control loop: reconciling, retries and reports of failures."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ def test_name_is_formatted_as_namespace_and_name() -> None:
     assert (str(NAME), str(Name("", "node"))) == ("ns/vm", "node")
 
 
-async def test_name_is_not_reconciled_concurrently() -> None:
+async def test_object_is_not_reconciled_concurrently() -> None:
     busy: set[Name] = set()
     calls = 0
     loop: Loop
@@ -55,7 +55,7 @@ async def test_name_is_not_reconciled_concurrently() -> None:
     ],
     ids=["refused", "unreachable", "bug", "missing", "conflict", "already exists", "gone"],
 )
-async def test_failures_are_reported_and_retried(
+async def test_failed_reconcile_is_reported_and_retried(
     error: Exception, reported: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -84,7 +84,7 @@ async def test_failures_are_reported_and_retried(
     assert is_race(error) is not reported
 
 
-async def test_repeated_failure_is_logged_with_its_traceback_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_traceback_of_a_repeated_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     done, calls = asyncio.Event(), 0
 
     async def reconcile(name: Name) -> Result:
@@ -102,7 +102,7 @@ async def test_repeated_failure_is_logged_with_its_traceback_once(caplog: pytest
     assert [bool(record.exc_info) for record in caplog.records] == [True, False, False]
 
 
-async def test_reconciler_can_requeue() -> None:
+async def test_reconciler_can_requeue_an_object() -> None:
     calls = 0
     done = asyncio.Event()
 

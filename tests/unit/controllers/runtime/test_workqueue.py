@@ -31,7 +31,7 @@ async def test_key_added_during_processing_is_queued_after_done() -> None:
     assert await queue.get() == "a"
 
 
-async def test_waiting_worker_is_woken() -> None:
+async def test_added_key_wakes_a_waiting_worker() -> None:
     queue: WorkQueue[str] = WorkQueue()
     waiting = asyncio.create_task(queue.get())
     await asyncio.sleep(0)

@@ -119,7 +119,7 @@ def test_default_instancetype_is_inherited_from_the_source(
         (build_data_volume(pvc={}), True),
     ],
 )
-def test_size_may_be_unset(volume: DataVolume, stated: bool) -> None:
+def test_data_volume_size_may_be_unset(volume: DataVolume, stated: bool) -> None:
     assert states_size(volume) is stated
 
 
@@ -135,7 +135,9 @@ def test_size_may_be_unset(volume: DataVolume, stated: bool) -> None:
         ({"cdi.kubevirt.io/allowClaimAdoption": "false"}, {}, False),
     ],
 )
-def test_claim_is_adopted_if_annotated(volume: dict[str, str], claim: dict[str, str], adopts: bool) -> None:
+def test_annotated_claim_is_adopted_by_its_data_volume(
+    volume: dict[str, str], claim: dict[str, str], adopts: bool
+) -> None:
     asked: Any = build_data_volume(metadata={"annotations": volume})
     assert can_adopt(asked, build_claim(annotations=claim)) is adopts
 

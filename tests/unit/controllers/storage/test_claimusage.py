@@ -24,7 +24,7 @@ SHARED: JsonObject = {"devices": {"disks": [{"name": "a", "disk": {}, "shareable
 READ: JsonObject = {"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}
 
 
-def test_claims_of_all_volume_kinds_are_listed() -> None:
+def test_claims_of_all_volume_types_are_listed() -> None:
     volumes = [
         {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}},
         {"name": "b", "dataVolume": {"name": "c2"}},
@@ -85,7 +85,7 @@ def build(uid: str, *phases: str, volume: JsonObject = CLAIM, **more: Any) -> Vi
     ],
     ids=["two writers", "both share", "one shares", "two readers", "reader and writer", "for many", "both", "for one"],
 )
-def test_lock_depends_on_the_access_modes(
+def test_claim_lock_depends_on_the_access_modes(
     modes: list[str], first: VirtualMachineInstance, second: VirtualMachineInstance, together: bool
 ) -> None:
     claim, holds, users = build_claim(accessModes=modes), ClaimLocks(), [first, second]
@@ -99,7 +99,7 @@ def test_running_instance_holds_its_claims_after_a_restart() -> None:
     assert ClaimLocks().acquire(build_claim(), list_claim_uses(new)[0], new, [new, running]) == running
 
 
-def test_lock_is_released_with_its_holder() -> None:
+def test_claim_lock_is_released_when_its_instance_is_gone() -> None:
     claim, holds, first, second = build_claim(), ClaimLocks(), build("1"), build("2")
     holds.acquire(claim, list_claim_uses(first)[0], first, [first, second])
     assert holds.acquire(claim, list_claim_uses(second)[0], second, [second]) is None

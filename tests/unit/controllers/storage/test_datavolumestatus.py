@@ -1,4 +1,4 @@
-"""Status of DataVolumes: phases, progress, conditions, attempts."""
+"""Status of DataVolumes: phases, progress, conditions and retries."""
 
 import pytest
 from tests.support.instances import EARLIER, STAMP
@@ -49,7 +49,7 @@ REFUSED = SourceProblem("NotSupported", "never", final=True)
         (DataVolumeObservation(claim=build_bound(), filled=True), "Succeeded"),
     ],
 )
-def test_phase_matches_cdi(seen: DataVolumeObservation, phase: str) -> None:
+def test_data_volume_phases_match_cdi(seen: DataVolumeObservation, phase: str) -> None:
     assert decide_phase(seen) == phase
 
 
@@ -69,7 +69,7 @@ def test_transfer_method_depends_on_the_source(source: object, method: str) -> N
     assert get_transfer_method(from_tree(source, DataVolumeSource) if source else None) == method
 
 
-def test_progress_and_conditions_are_reported() -> None:
+def test_data_volume_progress_and_conditions_are_reported() -> None:
     status = make_data_volume_status(
         build_data_volume(), DataVolumeObservation(claim=build_bound("dv1"), work=RUNNING), STAMP
     )
@@ -91,7 +91,7 @@ def test_progress_and_conditions_are_reported() -> None:
     }
 
 
-def test_failure_is_counted_and_reported() -> None:
+def test_data_volume_failure_is_counted_and_reported() -> None:
     volume = build_data_volume(status={"restartCount": 2, "phase": "ImportInProgress"})
     status = make_data_volume_status(volume, DataVolumeObservation(claim=build_bound("dv1"), work=FAILED), STAMP)
     assert status.restart_count == 3
@@ -100,7 +100,7 @@ def test_failure_is_counted_and_reported() -> None:
     assert (running.status, running.reason, running.message) == ("False", "Error", "no route")
 
 
-def test_progress_stays_below_100_percent_until_success() -> None:
+def test_data_volume_progress_stays_below_100_percent_until_success() -> None:
     nearly = JobStatus(state="running", progress=99.999)
     assert (
         make_data_volume_status(
@@ -110,7 +110,7 @@ def test_progress_stays_below_100_percent_until_success() -> None:
     )
 
 
-def test_condition_keeps_its_transition_time() -> None:
+def test_unchanged_data_volume_condition_keeps_its_transition_time() -> None:
     before = [
         {"type": "Bound", "status": "Unknown", "lastTransitionTime": EARLIER},
         {"type": "Ready", "status": "False", "lastTransitionTime": EARLIER},
@@ -122,7 +122,7 @@ def test_condition_keeps_its_transition_time() -> None:
     assert times == {"Bound": STAMP, "Ready": EARLIER, "Running": STAMP}
 
 
-def test_lost_claim_is_reported() -> None:
+def test_lost_claim_of_a_data_volume_is_reported() -> None:
     status = make_data_volume_status(build_data_volume(), DataVolumeObservation(claim=build_claim(phase="Lost")), STAMP)
     bound = (status.conditions or [])[0]
     assert (status.phase, bound.status, bound.reason) == ("Failed", "False", "ClaimLost")
@@ -135,5 +135,5 @@ def test_retry_delay_grows_to_five_minutes() -> None:
 @pytest.mark.parametrize(
     ("phase", "finished"), [(None, False), ("ImportInProgress", False), ("Succeeded", True), ("Failed", True)]
 )
-def test_volume_is_finished_only_in_a_final_phase(phase: str | None, finished: bool) -> None:
+def test_data_volume_is_finished_only_in_a_final_phase(phase: str | None, finished: bool) -> None:
     assert is_finished(build_data_volume(status={"phase": phase} if phase else None)) is finished

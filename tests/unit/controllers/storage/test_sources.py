@@ -72,7 +72,7 @@ KNOWN = FakeCache(
     ],
     ids=["said", "named", "named twice"],
 )
-def test_source_is_resolved(spec: JsonObject, found: JsonObject) -> None:
+def test_source_of_a_data_volume_is_resolved(spec: JsonObject, found: JsonObject) -> None:
     assert to_tree(resolve_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
 
 
@@ -103,7 +103,7 @@ def find(source: JsonObject, *items: Any) -> CopySource | SourceProblem | None:
     return find_copy_source(from_tree(source, DataVolumeSource), "default", FakeCache(*items) if items else KNOWN)
 
 
-def test_claims_and_snapshots_are_copy_sources() -> None:
+def test_claims_and_snapshots_can_be_cloned() -> None:
     claim = build_bound()
     assert find(PVC) == CopySource(Copy(Volume("pv-c1", GIB)), GIB, claim.metadata)
     assert find(SNAPSHOT) == CopySource(Restore("content"), GIB, READY.metadata)
@@ -122,14 +122,14 @@ def test_claims_and_snapshots_are_copy_sources() -> None:
     ],
     ids=["no claim", "unbound", "unfilled", "no snapshot", "new snapshot", "failed snapshot"],
 )
-def test_source_that_is_not_ready_can_become_ready(source: JsonObject, item: Any, message: str) -> None:
+def test_clone_source_that_is_not_ready_can_become_ready(source: JsonObject, item: Any, message: str) -> None:
     problem = find(source, item, build_volume(claim="c1", uid="u1"))
     assert isinstance(problem, SourceProblem)
     assert message in problem.message
     assert not problem.final
 
 
-def test_writers_of_a_source_are_named() -> None:
+def test_instances_that_write_to_a_clone_source_are_named() -> None:
     volumes = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}]
     reading = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}]
     writer, reader = build_vmi(volumes=volumes), build_vmi(uid="2", name="reader", volumes=reading)
@@ -172,7 +172,7 @@ def test_writers_of_a_source_are_named() -> None:
     ],
     ids=["none", "claim", "reference", "snapshot", "missing", "elsewhere", "unknown"],
 )
-def test_data_source_of_a_claim(spec: JsonObject, origin: Any) -> None:
+def test_data_source_of_a_claim_is_found(spec: JsonObject, origin: Any) -> None:
     claim: PersistentVolumeClaim = build_claim("new", **spec)
     assert find_claim_data_source(claim, KNOWN) == origin
 
@@ -213,7 +213,7 @@ def test_data_source_is_ready_when_its_target_is(source: JsonObject, items: list
         ({}, "the source is empty"),
     ],
 )
-def test_unsupported_sources_are_rejected(source: JsonObject, message: str | None) -> None:
+def test_unsupported_data_volume_sources_are_rejected(source: JsonObject, message: str | None) -> None:
     refusal = find_unsupported_source(build_data_volume(), from_tree(source, DataVolumeSource))
     assert (refusal is None) == (message is None)
     if refusal is not None:
@@ -230,5 +230,5 @@ def test_fill_request_has_content_type_and_preallocation() -> None:
 @pytest.mark.parametrize(
     ("line", "header"), [("X-A: 1", ("X-A", "1")), (" X-A:b:c\n", ("X-A", "b:c")), ("X-A", ("X-A", ""))]
 )
-def test_headers_are_parsed(line: str, header: tuple[str, str]) -> None:
+def test_http_headers_of_a_source_are_parsed(line: str, header: tuple[str, str]) -> None:
     assert parse_header(line) == header

@@ -1,4 +1,4 @@
-"""Annotations of claims populated by uploads."""
+"""Annotations of claims that are populated by uploads."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ MARKED: dict[str, tuple[Any, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("mark", "annotations"), MARKED.values(), ids=MARKED)
-def test_progress_annotations_of_a_claim(mark: Any, annotations: dict[str, str]) -> None:
+def test_upload_phase_sets_the_annotations_of_the_claim(mark: Any, annotations: dict[str, str]) -> None:
     assert read(mark(build_target())) == {**MARK, **annotations}
 
 

@@ -23,7 +23,7 @@ from virtshape.controllers.storage.volumes import (
 )
 
 
-def test_volume_is_reserved_for_its_claim() -> None:
+def test_provisioned_volume_is_reserved_for_its_claim() -> None:
     made = build_new(build_claim(volumeMode="Block"), build_class(reclaimPolicy="Retain"), "/data/disk.img")
     assert to_tree(made) == {
         "apiVersion": "v1",
@@ -78,13 +78,13 @@ def test_volume_is_reserved_for_its_claim() -> None:
         "not chosen",
     ],
 )
-def test_volume_phase_follows_the_claim(
+def test_volume_phase_depends_on_its_claim(
     volume: PersistentVolume, claim: PersistentVolumeClaim | None, phase: str
 ) -> None:
     assert decide_phase(volume, claim) == phase
 
 
-def test_phase_transition_time_is_set() -> None:
+def test_volume_phase_transition_time_is_set() -> None:
     volume = build_volume()
     assert describe_volume(volume, "Bound", STAMP) == PersistentVolumeStatus(STAMP, phase="Bound")
     volume.status = PersistentVolumeStatus(EARLIER, phase="Bound")
@@ -98,7 +98,7 @@ def test_bound_claim_has_the_capacity_of_its_volume() -> None:
     assert status.access_modes == ["ReadWriteOnce", "ReadWriteMany"]
 
 
-def test_volume_is_enlarged_to_the_claim() -> None:
+def test_volume_is_expanded_to_the_size_of_its_claim() -> None:
     claim, volume = build_bound(size="3Gi"), build_volume()
     assert is_too_small(claim, volume)
     larger = enlarge(claim, volume)

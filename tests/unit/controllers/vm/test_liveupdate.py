@@ -78,7 +78,7 @@ def run(spec: VirtualMachineInstanceSpec, **annotations: str) -> VirtualMachineI
 
 
 def start(spec: VirtualMachineInstanceSpec, **settings: Any) -> JsonObject:
-    """Return the limits of an instance that is started with this configuration."""
+    """Return the hotplug limits of an instance that is started with this configuration."""
     vmi = set_hotplug_limits(run(spec), from_tree(settings, KubeVirtConfiguration))
     domain, annotations = to_tree(vmi.spec.domain), vmi.metadata.annotations or {}
     limits = {
@@ -114,18 +114,18 @@ def test_rollout_strategy_stage_requires_a_restart(strategy: str | None, reaches
     assert reaches or change.restart_reason == "vmRolloutStrategy is Stage"
 
 
-def test_guest_grows_within_its_limits_and_gets_larger_ones_at_a_restart() -> None:
+def test_guest_grows_within_its_limits_and_gets_larger_limits_at_a_restart() -> None:
     change = decide_live_change(run(RUNNING), build_spec(3, max_sockets=16, max_memory="8Gi"), None)
     fields = ("spec.domain.cpu.maxSockets", "spec.domain.memory.maxGuest")
     assert change == LiveChange(build_spec(3), "; ".join(f"{FIELD}: {field}" for field in fields))
 
 
-def test_unchanged_spec_is_no_change() -> None:
+def test_unchanged_spec_needs_no_live_change() -> None:
     assert decide_live_change(run(RUNNING), build_spec(), None) == LiveChange()
 
 
-def test_limits_of_the_configuration_are_no_change() -> None:
-    """The VM sets no limits, so those that its instance was started with stay."""
+def test_unset_hotplug_limits_need_no_live_change() -> None:
+    """The VM sets no limits, so the instance keeps the limits that it was started with."""
     assert decide_live_change(run(RUNNING), build_spec(max_sockets=None, max_memory=None), None) == LiveChange()
 
 

@@ -39,7 +39,7 @@ def build_owner(uid: str = "u1") -> VirtualMachine:
     return vm
 
 
-def test_instance_has_owner_and_generation() -> None:
+def test_new_instance_has_owner_and_generation() -> None:
     vm = build_owner()
     vmi = build_instance(vm, Shape(build_instancetype_spec()), None)
     assert to_tree(vmi.metadata) == {
@@ -79,7 +79,7 @@ def test_instance_starts_paused_on_request() -> None:
     assert build_instance(build_owner(), shape, None).spec.start_strategy is None
 
 
-def test_times_have_a_precision_of_one_second() -> None:
+def test_timestamps_have_a_precision_of_one_second() -> None:
     assert format_time(1_800_000_000.9) == "2027-01-15T08:00:00Z"
     assert parse_time("2027-01-15T08:00:00Z") == 1_800_000_000.0
 
@@ -119,13 +119,13 @@ def test_instance_is_annotated_with_instancetype_and_preference(vm: JsonObject, 
     assert metadata.annotations == expected
 
 
-def test_existing_annotations_are_kept() -> None:
+def test_new_instance_keeps_the_annotations_of_the_template() -> None:
     metadata = ObjectMeta(annotations={"own": "1"})
     annotate_names(build_vm(instancetype="a"), metadata)
     assert metadata.annotations == {"own": "1", "kubevirt.io/cluster-instancetype-name": "a"}
 
 
-def test_complete_instance_has_all_applied_fields() -> None:
+def test_new_instance_has_all_applied_fields() -> None:
     vm = build_vm(instancetype="a", preference="p", template=VOLUMES, annotations={"own": "1"})
     metadata, spec = make_instance(vm, Shape(SMALL, LINUX), firmware_uuid=UUID)
     assert to_tree(metadata) == {
@@ -163,7 +163,7 @@ def test_complete_instance_has_all_applied_fields() -> None:
     }
 
 
-def test_configuration_and_architecture_are_applied() -> None:
+def test_new_instance_gets_defaults_of_configuration_and_architecture() -> None:
     configuration = from_tree({"cpuModel": "Haswell", "evictionStrategy": "LiveMigrate"}, KubeVirtConfiguration)
     _, spec = make_instance(build_vm(memory="1Gi"), Shape(), configuration, "arm64", firmware_uuid=UUID)
     assert (spec.architecture, spec.eviction_strategy) == ("arm64", "LiveMigrate")
@@ -204,7 +204,7 @@ def test_vcpus_without_instancetype_are_laid_out() -> None:
         ),
     ],
 )
-def test_conflicts_are_reported_with_instance_paths(
+def test_start_conflicts_have_field_paths_of_the_instance(
     shape: Shape, vm: JsonObject, message: str, fields: list[str]
 ) -> None:
     with pytest.raises(StatusError) as refused:

@@ -104,7 +104,7 @@ def test_revision_contains_the_object_and_is_owned_by_the_vm() -> None:
     ],
     ids=["equal", "quantities by amount", "empty like absent", "number", "list"],
 )
-def test_content_is_compared_by_meaning(one: JsonObject, other: JsonObject, same: bool) -> None:
+def test_revision_content_is_compared_semantically(one: JsonObject, other: JsonObject, same: bool) -> None:
     assert is_same(build_small(**one).spec, build_small(**other).spec) is same
 
 
@@ -171,7 +171,7 @@ def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> 
         "marked",
     ],
 )
-def test_origin_of_the_object(vm: JsonObject, origin: Origin) -> None:
+def test_origin_of_an_instancetype_is_a_revision_or_the_live_object(vm: JsonObject, origin: Origin) -> None:
     owner = build_owner(5, vm.pop("annotations", None), **vm)
     assert owner.spec.instancetype is not None
     assert get_origin(owner, "instancetype", owner.spec.instancetype) == origin
@@ -195,7 +195,7 @@ def test_spec_takes_precedence_over_a_newer_status_if_names_are_only_in_the_stat
     ],
     ids=["current", "older", "flavor", "spec alone", "no object"],
 )
-def test_old_payloads_are_upgraded(data: Any, old: bool) -> None:
+def test_old_revision_payloads_are_upgraded(data: Any, old: bool) -> None:
     assert needs_upgrade(build_revision("r", data)) is old
 
 
@@ -240,7 +240,7 @@ def test_revision_named_only_in_the_status_is_upgraded_to_a_version_that_kubevir
     assert not needs_upgrade(upgraded, in_spec=False)
 
 
-def test_upgrade_keeps_the_content_under_a_new_name() -> None:
+def test_revision_upgrade_keeps_the_content_under_a_new_name() -> None:
     owner = build_owner(instancetype="small")
     assert owner.spec.instancetype is not None
     encoded = base64.b64encode(json.dumps({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}).encode()).decode()
@@ -253,13 +253,13 @@ def test_upgrade_keeps_the_content_under_a_new_name() -> None:
     assert not needs_upgrade(upgraded)
 
 
-def test_only_own_revisions_are_removable() -> None:
+def test_only_revisions_owned_by_the_vm_are_removable() -> None:
     owner = build_owner()
     assert is_removable(revisions.build_revision(owner, build_small(), "r"), owner)
     assert not is_removable(build_revision("r", {}), owner)
 
 
-def test_pin_sets_revision_names_and_removes_the_annotation() -> None:
+def test_pin_sets_revision_names_and_removes_the_recapture_annotation() -> None:
     owner = build_owner(
         instancetype="small", preference="linux", annotations={"virtshape.io/recapture": "instancetype", "own": "1"}
     )
@@ -306,7 +306,7 @@ def test_template_and_revision_changes_are_detected() -> None:
     assert has_changed_since(build_owner(8, instancetype={"name": "small", "revisionName": "r"}, memory="2Gi"), start)
 
 
-def test_keys_are_sorted_and_characters_escaped_as_in_kube_apiserver() -> None:
+def test_revision_data_is_encoded_as_in_kube_apiserver() -> None:
     data = {"spec": {"b": 1, "a": "<x> & é\u2028\n"}, "kind": "K"}
     revision = ControllerRevision(api_version="apps/v1", kind="ControllerRevision", data=data, revision=1)
     text = encode(canonicalize(revision)).decode()

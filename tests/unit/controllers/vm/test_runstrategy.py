@@ -58,7 +58,7 @@ def requests(*trees: JsonObject) -> list[VirtualMachineStateChangeRequest]:
         ("WaitAsReceiver", None, [], "nothing"),
     ],
 )
-def test_action_by_run_strategy(
+def test_run_strategy_decides_the_action(
     strategy: str, vmi: VirtualMachineInstance | None, asked: list[JsonObject], action: str
 ) -> None:
     vm = build_vm(runStrategy=strategy)
@@ -75,7 +75,7 @@ def test_action_by_run_strategy(
         ("Always", [], "start"),
     ],
 )
-def test_once_is_not_started_again_without_a_request(strategy: str, asked: list[JsonObject], action: str) -> None:
+def test_vm_with_run_strategy_once_is_not_started_again(strategy: str, asked: list[JsonObject], action: str) -> None:
     vm = build_vm(runStrategy=strategy, status={"runStrategy": strategy})
     assert decide_run(vm, None, requests(*asked), NOW).action == action
 
@@ -83,7 +83,7 @@ def test_once_is_not_started_again_without_a_request(strategy: str, asked: list[
 @pytest.mark.parametrize(
     ("retry_after", "action", "seconds"), [(LATER, "wait", 60.0), (EARLIER, "start", 0.0)], ids=["early", "due"]
 )
-def test_start_waits_after_failures(retry_after: str, action: str, seconds: float) -> None:
+def test_start_is_delayed_after_failures(retry_after: str, action: str, seconds: float) -> None:
     vm = build_vm(status={"startFailure": {"retryAfterTimestamp": retry_after}})
     decision = decide_run(vm, None, [], NOW)
     assert (decision.action, decision.seconds) == (action, seconds)
@@ -119,7 +119,7 @@ def test_vm_being_deleted_stops_and_never_starts() -> None:
         "no request",
     ],
 )
-def test_completed_requests_are_dropped(
+def test_completed_state_change_requests_are_dropped(
     asked: list[JsonObject], vmi: VirtualMachineInstance | None, left: list[JsonObject]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Manual")) == left
@@ -141,7 +141,9 @@ def test_vm_halted_during_a_restart_stays_halted(
     [("RerunOnFailure", FAILED, True), ("RerunOnFailure", ENDED, False), ("Always", FAILED, False)],
     ids=["failed", "succeeded", "started anyway"],
 )
-def test_only_failed_instances_are_rerun(strategy: str, vmi: VirtualMachineInstance, again: bool) -> None:
+def test_rerun_on_failure_restarts_only_failed_instances(
+    strategy: str, vmi: VirtualMachineInstance, again: bool
+) -> None:
     assert needs_rerun(build_vm(runStrategy=strategy), vmi) is again
 
 

@@ -23,7 +23,7 @@ FAILING: JsonObject = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTi
 
 
 def build_held(reason: str) -> VirtualMachineInstance:
-    """Build an instance that cannot run on its node, with this reason."""
+    """Build an instance with a condition that says why it cannot run."""
     return build_vmi("Scheduled", conditions=[{"type": "Synchronized", "status": "False", "reason": reason}])
 
 
@@ -62,7 +62,7 @@ def build_held(reason: str) -> VirtualMachineInstance:
         ({"status": FAILING}, {}, "CrashLoopBackOff"),
     ],
 )
-def test_printable_status_follows_the_vm_and_its_instance(vm: JsonObject, seen: JsonObject, expected: str) -> None:
+def test_printable_status_depends_on_the_vm_and_its_instance(vm: JsonObject, seen: JsonObject, expected: str) -> None:
     assert print_status(build_vm(**vm), StatusInputs(**seen)) == expected
 
 
@@ -79,7 +79,7 @@ def status_of(vmi: VirtualMachineInstance | None, *, before: JsonObject | None =
     return tree
 
 
-def test_status_without_an_instance() -> None:
+def test_vm_without_an_instance_is_stopped() -> None:
     assert status_of(None) == {
         "printableStatus": "Stopped",
         "conditions": [
@@ -95,7 +95,7 @@ def test_status_without_an_instance() -> None:
     }
 
 
-def test_status_of_a_running_vm() -> None:
+def test_running_vm_reports_readiness_size_and_generation() -> None:
     vmi = build_vmi("Running", conditions=[READY], annotations={"kubevirt.io/vm-generation": "2"})
     assert status_of(vmi, run_strategy="Always", effective=measure(build_spec({"memory": {"guest": "1Gi"}}))) == {
         "printableStatus": "Running",
@@ -148,7 +148,7 @@ def test_other_status_fields_are_kept() -> None:
     assert {key: status[key] for key in others} == others
 
 
-def test_size_counts_sockets_cores_and_threads() -> None:
+def test_reported_vcpus_are_sockets_times_cores_times_threads() -> None:
     spec = build_spec({"cpu": {"sockets": 2, "threads": 2}, "memory": {"guest": "2Gi"}})
     assert to_tree(measure(spec)) == {"vcpus": 4, "memory": "2Gi", "topology": "2x1x2"}
 
@@ -158,5 +158,5 @@ def test_size_counts_sockets_cores_and_threads() -> None:
     [("7", 7), ("", None), ("-7", None), ("seven", None), ("9" * 5000, None)],
     ids=["number", "nothing", "negative number", "string", "number out of range"],
 )
-def test_start_generation_of_an_instance(stated: str, generation: int | None) -> None:
+def test_start_generation_is_read_from_the_annotation(stated: str, generation: int | None) -> None:
     assert started_generation(build_vmi("Running", annotations={"kubevirt.io/vm-generation": stated})) == generation

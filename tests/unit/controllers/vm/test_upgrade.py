@@ -59,7 +59,7 @@ TURNED = [Change("spec.domain.cpu.sockets", 2, 1), Change("spec.domain.cpu.cores
         pytest.param(None, None, [], ["instancetype", "preference"], [], id="all objects deleted"),
     ],
 )
-def test_live_object_replaces_the_revision(
+def test_upgrade_replaces_the_revision_with_the_live_object(
     size: Model | None, taste: Model | None, roles: list[str], gone: list[str], changes: list[Change]
 ) -> None:
     found = plan(size, taste)
@@ -80,13 +80,13 @@ def test_missing_revision_of_a_missing_object_cannot_be_replaced() -> None:
         plan_upgrade(build_vm(**MATCHERS), world.get)
 
 
-def test_revision_of_an_older_version_changes_nothing() -> None:
+def test_upgrade_ignores_the_api_version_of_a_revision() -> None:
     older = dict([keep("kept-size", build_instancetype(version="v1beta1"))])
     found = plan_upgrade(build_vm(**MATCHERS), {**build_world(SMALL, ON_SOCKETS), **older}.get)
     assert (found.roles, found.changes) == (["instancetype"], [])
 
 
-def test_conflicting_object_is_rejected() -> None:
+def test_upgrade_to_a_conflicting_instancetype_is_rejected() -> None:
     vm = build_vm(**MATCHERS, template={"nodeSelector": {"disk": "ssd"}})
     picky = build_instancetype(nodeSelector={"disk": "nvme"})
     with pytest.raises(StatusError, match=r"VMI conflicts with instancetype spec in fields: \[spec.nodeSelector\]"):
@@ -97,7 +97,7 @@ def test_vm_without_revisions_has_no_upgrade() -> None:
     assert plan(LARGE, ON_CORES, build_vm(memory="1Gi")) == Upgrade([], [], [])
 
 
-def test_release_clears_spec_and_status_of_these_roles_only() -> None:
+def test_release_clears_revision_names_of_the_given_roles_only() -> None:
     refs = {"instancetypeRef": {"name": "small"}, "preferenceRef": {"name": "linux"}}
     vm = build_vm(**MATCHERS, status=refs)
     tree = to_tree(release(vm, ["instancetype"]))
@@ -106,7 +106,7 @@ def test_release_clears_spec_and_status_of_these_roles_only() -> None:
     assert to_tree(vm)["status"] == refs
 
 
-def test_status_patch_is_only_for_servers_without_recapture() -> None:
+def test_status_is_patched_only_on_servers_without_the_recapture_annotation() -> None:
     assert write_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
     refs = {"instancetypeRef": {"name": "small"}}
     marked = build_vm(**MATCHERS, status=refs)

@@ -89,6 +89,6 @@ def test_all_pending_volumes_are_named(
     ],
     ids=["first", "another", "the same", "nothing wrong"],
 )
-def test_reported_problem_is_not_reported_again(reported: str, waiting: ConditionReason, news: bool) -> None:
+def test_volume_problem_is_reported_once(reported: str, waiting: ConditionReason, news: bool) -> None:
     conditions = [{"type": "DataVolumesReady", "status": "False", "message": reported}] if reported else []
     assert is_unreported(build_vm(status={"conditions": conditions}), waiting) == news

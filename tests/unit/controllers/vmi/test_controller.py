@@ -56,7 +56,7 @@ async def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
 
 
 class OneSpot:
-    """A placement with room for one instance, whose launcher refuses everything."""
+    """A placement with room for one instance, and a launcher that refuses every instance."""
 
     recheck_seconds = 1.0
 

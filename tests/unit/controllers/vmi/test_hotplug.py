@@ -59,7 +59,7 @@ def test_volume_is_detaching_until_the_guest_has_released_it() -> None:
     ],
     ids=["claim missing", "claim in use", "attach failed"],
 )
-def test_problems_are_reported_with_a_phase(problem: VolumeProblem, phase: str) -> None:
+def test_hotplug_problem_is_reported_with_a_volume_phase(problem: VolumeProblem, phase: str) -> None:
     (found,) = describe_hotplugged(build_vmi(VOLUME), {}, {"data": problem})
     assert (found.phase, found.reason, found.message) == (phase, problem.reason, problem.message)
     before, after = build_vmi(VOLUME), build_vmi(VOLUME, status=[to_tree(found)])
@@ -67,7 +67,7 @@ def test_problems_are_reported_with_a_phase(problem: VolumeProblem, phase: str) 
     assert not list(list_volume_events(after, after))
 
 
-def test_attach_and_detach_are_reported_once() -> None:
+def test_attach_and_detach_of_a_volume_are_reported_once() -> None:
     without, attached, detaching = build_vmi(), build_vmi(status=[READY]), build_vmi(status=[DETACHING])
     ready = ("VolumeReady", "Successfully attach hotplugged volume data to VM", False)
     assert list(list_volume_events(without, attached)) == [ready]

@@ -44,11 +44,11 @@ GI = 2**30
     ],
     ids=["small", "vCPUs share", "requests", "own CPUs", "and one for the emulator", "huge pages", "devices"],
 )
-def test_demand_of_an_instance(domain: JsonObject, amounts: dict[str, int]) -> None:
+def test_resource_demand_of_an_instance_is_calculated(domain: JsonObject, amounts: dict[str, int]) -> None:
     assert measure_demand(build_spec(domain)).amounts == amounts
 
 
-def test_special_resources_name_their_field() -> None:
+def test_demand_for_special_resources_names_its_field() -> None:
     domain = {
         "cpu": {"cores": 1, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True},
         "memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}},
@@ -102,20 +102,20 @@ def test_cpu_allocation_ratio_is_configurable() -> None:
         (Demand({}), {"spec": {"unschedulable": True}}, {}, ["is unschedulable"]),
     ],
 )
-def test_reasons_why_an_instance_does_not_fit(
+def test_instance_that_does_not_fit_a_node_has_reasons(
     demand: Demand, node: Any, used: dict[str, int], reasons: list[str]
 ) -> None:
     assert check_fit(demand, build_node(**node), used) == reasons
 
 
-def test_message_names_all_nodes_with_reasons() -> None:
+def test_unschedulable_message_names_all_nodes_with_reasons() -> None:
     assert explain_unschedulable({"a": ["is full"], "b": ["is slow", "is far"]}) == (
         "0/2 nodes are available: a is full; b is slow, is far"
     )
     assert explain_unschedulable({}) == "no node runs instances: no launcher is running"
 
 
-def test_allocations_count_each_instance_once() -> None:
+def test_node_allocations_count_each_instance_once() -> None:
     allocations, demand = Allocations(), Demand({"cpu": 100})
     allocations.place("a", "n1", demand)
     allocations.place("a", "n1", demand)

@@ -83,18 +83,18 @@ def test_paused_instance_is_running_and_not_ready() -> None:
     ("before", "after"),
     [("Running", "Scheduling"), ("Scheduled", "Pending"), ("Succeeded", "Running"), ("Failed", "Succeeded")],
 )
-def test_phases_never_go_back(before: Phase, after: Phase) -> None:
+def test_instance_phases_never_go_back(before: Phase, after: Phase) -> None:
     vmi = build_vmi(before)
     assert set_phase(vmi, after, STAMP) is vmi.status
 
 
 @pytest.mark.parametrize("before", ["Unknown", "Dreaming"])
-def test_unknown_phase_is_replaced(before: str) -> None:
+def test_unknown_instance_phase_is_replaced(before: str) -> None:
     assert set_phase(build_vmi("Scheduled", before), "Running", STAMP).phase == "Running"
 
 
 @pytest.mark.parametrize("phase", get_args(Phase))
-def test_repeated_progress_changes_nothing(phase: Phase) -> None:
+def test_repeated_phase_changes_nothing(phase: Phase) -> None:
     vmi = build_vmi()
     vmi.status = set_phase(vmi, phase, EARLIER)
     assert set_phase(vmi, phase, STAMP) == vmi.status
@@ -135,7 +135,7 @@ GUESTS: dict[str, tuple[Phase, GuestStatus, JsonObject]] = {
 
 
 @pytest.mark.parametrize(("phase", "guest", "conditions"), GUESTS.values(), ids=GUESTS.keys())
-def test_guest_status_becomes_conditions(phase: Phase, guest: GuestStatus, conditions: JsonObject) -> None:
+def test_guest_status_is_reported_as_conditions(phase: Phase, guest: GuestStatus, conditions: JsonObject) -> None:
     vmi = build_vmi("Scheduled")
     vmi.status = set_guest_status(vmi, guest, STAMP)
     assert vmi.status.phase == phase
@@ -178,7 +178,7 @@ def test_instance_reports_the_current_guest_size() -> None:
     ],
     ids=["no disks", "claims", "a claim and an empty disk", "a container disk"],
 )
-def test_migration_method_depends_on_the_disks(volumes: list[JsonObject], method: str) -> None:
+def test_migration_method_depends_on_the_volumes(volumes: list[JsonObject], method: str) -> None:
     assert set_phase(build_vmi("Scheduled", volumes=volumes), "Running", STAMP).migration_method == method
 
 

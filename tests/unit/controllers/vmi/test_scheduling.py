@@ -24,7 +24,7 @@ HALF: dict[str, Any] = {"domain": {"memory": {"guest": "5Gi"}}}
 REFUSED = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
 
 
-def test_node_takes_instances_until_full_and_again_after_release() -> None:
+def test_node_accepts_instances_until_it_is_full() -> None:
     placement = NodePlacement(FakeCache(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
     assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
     message = placement.place(OTHER, build_vmi(name="vm2", **HALF)).message
@@ -34,7 +34,7 @@ def test_node_takes_instances_until_full_and_again_after_release() -> None:
     assert placement.release(OTHER) == set()
 
 
-def test_existing_instances_are_counted() -> None:
+def test_existing_instances_count_towards_node_capacity() -> None:
     there = build_vmi("Running", name="vm2", **HALF)
     assert there.status is not None
     there.status.node_name = "node1"
@@ -42,7 +42,7 @@ def test_existing_instances_are_counted() -> None:
     assert placement.place(NAME, build_vmi(**HALF)).message
 
 
-def test_deleted_node_is_lost() -> None:
+def test_instance_on_a_deleted_node_is_lost() -> None:
     there = build_vmi("Running")
     assert there.status is not None
     there.status.node_name = "node1"
@@ -65,7 +65,7 @@ def test_without_a_launcher_placement_reports_the_reason() -> None:
     assert not placement.is_lost(build_vmi("Running"))
 
 
-def test_refused_instance_uses_no_resources() -> None:
+def test_refused_instance_does_not_count_towards_node_capacity() -> None:
     refused = build_vmi("Scheduled", name="vm2", conditions=[REFUSED], **HALF)
     assert refused.status is not None
     refused.status.node_name = "node1"
@@ -85,7 +85,7 @@ def test_simulated_node_has_the_standard_labels() -> None:
     }
 
 
-def test_node_whose_launcher_fails_takes_no_instances_and_says_why() -> None:
+def test_node_with_a_failed_launcher_accepts_no_instances_and_has_the_reason() -> None:
     not_ready = {"node1": LAUNCHER_STARTING}
     there = build_vmi("Running", name="vm2")
     assert there.status is not None
