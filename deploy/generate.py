@@ -143,7 +143,10 @@ def _describe_values() -> Tree:
     return {
         "$schema": "https://json-schema.org/draft-07/schema#",
         "type": "object",
-        "properties": {**properties, "global": {"description": "Helm's own.", "type": "object"}},
+        "properties": {
+            **properties,
+            "global": {"description": "Global values, which Helm passes to charts.", "type": "object"},
+        },
         "additionalProperties": False,
     }
 

@@ -47,7 +47,7 @@ kubectl get nodes -o jsonpath='{range .items[*].status.conditions[*]}{.type}={.s
 
 kubectl delete vm demo >/dev/null
 virtshape down
-wait $server || fail "The server did not end well."
+wait $server || fail "The server exited with an error."
 rm -rf "$UV_CACHE_DIR"/sdists-* # wheels that were built here are built again the next time
 
 if [ -n "$TESTS" ]; then

@@ -77,7 +77,7 @@ class Fit(NamedTuple):
             return all(conflict.fields in present for conflict in other.check_sizes())
 
         names = find_nearest(candidates, would_do, near_to)
-        return f"; {' or '.join(names)} would do" if names else "; no known instance type would do"
+        return f"; {' or '.join(names)} fits" if names else "; no known instance type fits"
 
 
 def _copy_resources(resources: ResourceRequirements | None) -> ResourceRequirements | None:

@@ -29,7 +29,8 @@ def search_explanation(reference: Reference, role: Role, namespace: str, finder:
     if role == "preference" and reference.group == FLAVOR_GROUP:
         newer = Reference(INSTANCETYPE_GROUP, reference.kind, reference.namespace, reference.name)
         if (yield newer) is not None:
-            return f"{message}; the one of {INSTANCETYPE_GROUP} cannot be used with spec.flavor: use spec.instancetype"
+            reason = f"the preference in {INSTANCETYPE_GROUP} cannot be used with spec.flavor: use spec.instancetype"
+            return f"{message}; {reason}"
     return message if message.endswith("?") else f"{message}: {advice}"
 
 

@@ -28,12 +28,12 @@ def explain_syntax(data: bytes | str) -> FieldError:
         message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         return build_problem("", f"invalid JSON at line {error.lineno}, column {error.colno}: {message}", "syntax")
     except UnicodeDecodeError as error:
-        return build_problem("", f"the text is not UTF-8: byte {error.start + 1} cannot be read", "syntax")
+        return build_problem("", f"the text is not UTF-8: byte {error.start + 1} is invalid", "syntax")
     except RecursionError:
         return build_problem("", "the text is nested too deeply", "syntax")
     except ValueError as error:
         return build_problem("", f"invalid JSON: {error}", "syntax")
-    return build_problem("", "invalid JSON: a string holds half of a surrogate pair", "syntax")
+    return build_problem("", "invalid JSON: a string contains an unpaired surrogate", "syntax")
 
 
 def find_duplicate_keys(data: bytes | str) -> list[str]:

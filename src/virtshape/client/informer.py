@@ -171,7 +171,9 @@ class Informer(Generic[T]):
             handler(change)
         except Exception:  # noqa: BLE001 - a failing handler must not keep changes from the others
             kind, key = self._kind.__name__, key_of(change.item)
-            _log.exception("%s %s: a handler of the change %s failed; others still get it", kind, key, change.type)
+            _log.exception(
+                "%s %s: a handler for the %s change failed; other handlers are still called", kind, key, change.type
+            )
 
     async def _back_off(self, error: Exception) -> None:
         pause = self._pause * random.uniform(0.5, 1)  # noqa: S311 - no secret

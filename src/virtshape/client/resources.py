@@ -37,7 +37,7 @@ def metadata_of(item: Model) -> ObjectMeta:
     """Return an object's metadata; raise TypeError if it has none."""
     metadata = getattr(item, "metadata", None)
     if not isinstance(metadata, ObjectMeta) or metadata is NO_METADATA:
-        raise TypeError(f"this {type(item).__name__} has no metadata, and so no name on a server")
+        raise TypeError(f"{type(item).__name__} has no metadata")
     return metadata
 
 

@@ -93,7 +93,9 @@ def _check_sizes(memory: Memory, guest: Quantity, most: Quantity, at: str) -> It
     for name, size, field in (("Guest memory", guest, at_guest), ("MaxGuest", most, at_most)):
         if size.value() % block.value():
             yield FieldError(
-                field, f"{name} must be {block} aligned to grow: {size} is not a multiple of it", rule=_RULE
+                field,
+                f"{name} must be {block} aligned for memory hotplug: {size} is not a multiple of {block}",
+                rule=_RULE,
             )
     if guest.amount < _MIN_GUEST.amount:
         reason = f"Memory hotplug is only available for VMs with at least {_MIN_GUEST} of guest memory"

@@ -60,7 +60,7 @@ def get_source(
         raise _describe_missing(name, kinds, there, with_catalog=with_catalog)
     places = ", ".join(f"a {each.object.kind} in {each.place}" for each in found)
     step = "write KIND/NAME" if len({each.object.kind for each in found}) > 1 else "keep one of them"
-    raise StatusError(400, "BadRequest", f'"{name}" means more than one object: {places}; {step}')
+    raise StatusError(400, "BadRequest", f'"{name}" is ambiguous: {places}; {step}')
 
 
 def _find_built_in(name: str, kinds: Iterable[str]) -> list[Found]:

@@ -94,7 +94,9 @@ def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERR
 
 
 def _describe_ignored(vm: VirtualMachine, role: InferredRole, error: StatusError) -> FieldError:
-    message = f"spec.{role}: {error.message}; ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"
+    message = (
+        f"spec.{role}: {error.message}; ignored because inferFromVolumeFailurePolicy is Ignore: the VM has no {role}"
+    )
     field = f"spec.{role}.inferFromVolume"
     if role == "preference":
         return FieldError(field, message, rule="preference-ignored")

@@ -151,7 +151,7 @@ def test_unmet_requirement_suggests_an_instancetype() -> None:
     cluster = FakeCluster([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
     ((_, message),) = refused(vm_tree(instancetype="small", preference="linux"), cluster)
     assert message.startswith("failure checking preference requirements: insufficient CPU resources of 2 vCPU")
-    assert message.endswith("; large would do")
+    assert message.endswith("; large fits")
 
 
 MISSING: dict[str, tuple[JsonObject, str, str]] = {
@@ -191,7 +191,7 @@ def test_error_for_a_missing_preference_mentions_the_one_of_the_other_group() ->
     ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), cluster)
     assert field == "spec.preference.name"
     assert message.endswith(
-        "the one of instancetype.kubevirt.io cannot be used with spec.flavor: use spec.instancetype"
+        "the preference in instancetype.kubevirt.io cannot be used with spec.flavor: use spec.instancetype"
     )
 
 

@@ -230,8 +230,8 @@ NOT_JSON: dict[str, tuple[bytes, str]] = {
     "unterminated string": (b'{"code": "a}', "invalid JSON at line 1, column 10: unterminated string starting"),
     "second value": (b"{}\n{}", "invalid JSON at line 2, column 1: extra data"),
     "not a number": (b'{"ratio": NaN}', "invalid JSON: NaN is not a JSON number"),
-    "unpaired surrogate": (b'{"code": "\\ud800"}', "invalid JSON: a string holds half of a surrogate pair"),
-    "not UTF-8": (b'{"code": "\xff"}', "the text is not UTF-8: byte 11 cannot be read"),
+    "unpaired surrogate": (b'{"code": "\\ud800"}', "invalid JSON: a string contains an unpaired surrogate"),
+    "not UTF-8": (b'{"code": "\xff"}', "the text is not UTF-8: byte 11 is invalid"),
     "bottomless": (b'{"anything": ' + b'{"a":' * 100_000, "the text is nested too deeply"),
 }
 

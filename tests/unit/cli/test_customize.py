@@ -326,13 +326,13 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
         ),
         pytest.param(
             ["both", "-f", "all.yaml"],
-            '"both" means more than one object: a VirtualMachineClusterInstancetype in all.yaml:29:1, '
+            '"both" is ambiguous: a VirtualMachineClusterInstancetype in all.yaml:29:1, '
             "a VirtualMachineClusterPreference in all.yaml:43:1; write KIND/NAME",
             id="two kinds",
         ),
         pytest.param(
             ["twice", "-f", "all.yaml"],
-            '"twice" means more than one object: a VirtualMachineClusterPreference in all.yaml:49:1, '
+            '"twice" is ambiguous: a VirtualMachineClusterPreference in all.yaml:49:1, '
             "a VirtualMachineClusterPreference in all.yaml:55:1; keep one of them",
             id="duplicate object",
         ),

@@ -289,7 +289,7 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects:
     (warning,) = infer_matchers(vm, Objects(objects).find)
     assert warning.startswith("spec.instancetype: ")
     assert message in warning
-    policy = "ignored as inferFromVolumeFailurePolicy asks, the VM has no instancetype"
+    policy = "ignored because inferFromVolumeFailurePolicy is Ignore: the VM has no instancetype"
     assert warning.endswith(f"; {policy}: it gets only its own 512Mi of memory")
     assert vm.spec.instancetype is None
     assert vm.spec.template.spec is not None

@@ -143,7 +143,7 @@ def check_disk_volumes(disks: Sequence[Disk], volumes: Sequence[Volume], at: str
         if not is_label(disk.name):
             reason = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
             yield FieldError(
-                f"{at}[{index}].name", f"{reason}, at most 63 of them, not {disk.name}", rule="invalid-name"
+                f"{at}[{index}].name", f"{reason}, at most 63 characters, not {disk.name}", rule="invalid-name"
             )
         volume = by_name.get(disk.name)
         if volume is None:

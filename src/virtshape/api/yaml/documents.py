@@ -78,7 +78,7 @@ def scan_documents(
     try:
         for number, (part, tree) in enumerate(_read_parts(_decode(text), most)):
             if most is not None and number >= MAX_PARTS:
-                yield YAMLError(source, part.start, f"these are more than {MAX_PARTS} documents")
+                yield YAMLError(source, part.start, f"more than {MAX_PARTS} documents")
                 return
             if isinstance(tree, TextError):
                 yield YAMLError(source, tree.place, tree.problem)
@@ -92,7 +92,7 @@ def _decode(text: str | bytes) -> str:
     if isinstance(text, str):
         return text.removeprefix("\ufeff")
     if text.startswith(_UTF_16_MARKS):
-        raise TextError(Place(1, 1), "this is UTF-16 text; save it as UTF-8")
+        raise TextError(Place(1, 1), "the text is UTF-16: save it as UTF-8")
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:

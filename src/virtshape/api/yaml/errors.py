@@ -26,14 +26,14 @@ _MEANINGS = {
     "unknown escape character": 'a text in double quotes has an unknown escape after "\\"; '
     'use single quotes, or write "\\\\"',
     "Unicode character escape": "an escape in double quotes is not a valid character",
-    "tab character": "a tab cannot indent; use spaces",
+    "tab character": "tabs are not allowed for indentation: use spaces",
 }
 # The same, for errors that are reported at the start of the node.
 _MEANINGS_AT_BEGINNING = {
     "could not find expected ':'": 'a key without ":"',
     "unexpected end of stream": "this quoted text is never closed",
-    "',' or ']'": 'this "[" is never closed, or a "," is missing behind it',
-    "',' or '}'": 'this "{" is never closed, or a "," is missing behind it',
+    "',' or ']'": 'this "[" is never closed, or a "," is missing after it',
+    "',' or '}'": 'this "{" is never closed, or a "," is missing after it',
 }
 _UNPRINTABLE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -63,7 +63,7 @@ def _find_meaning(problem: str, meanings: dict[str, str]) -> str | None:
 def _explain_character(text: str, place: Place) -> str:
     character = text.split("\n")[place.line - 1][place.column - 1 :][:1]
     return (
-        "a tab cannot indent; use spaces"
+        "tabs are not allowed for indentation: use spaces"
         if character == "\t"
         else f'a text that begins with "{character}" needs quotes'
     )

@@ -49,7 +49,7 @@ def read_json_stream(text: str, most: int | None = None) -> JSONStream:
             return JSONStream(objects, offset, TextError(start, f"invalid JSON: {_lower(str(error))}"))
         piece = text[offset:end]
         if "\\ud" in piece.lower() and not _is_encodable(tree):
-            return JSONStream(objects, offset, TextError(start, "a string holds half of a surrogate pair"))
+            return JSONStream(objects, offset, TextError(start, "a string contains an unpaired surrogate"))
         objects.append(JSONObject(piece, start, tree))
         start, begin = place_of(piece, len(piece)).within(start), end
 

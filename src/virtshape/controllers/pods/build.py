@@ -200,6 +200,6 @@ def _find_refusals(spec: VirtualMachineInstanceSpec) -> Iterator[str]:
         yield f"spec.domain.devices.filesystems[{number}]: {filesystem.name} cannot be shared with a guest in a pod"
     for number, network in enumerate(spec.networks or ()):
         if network.pod is None:
-            yield f"spec.networks[{number}]: only the pod's own network reaches a guest in a pod"
+            yield f"spec.networks[{number}]: a guest in a pod supports only the pod network"
     for number, volume in enumerate(spec.utility_volumes or ()):
         yield f"spec.utilityVolumes[{number}]: {volume.name} cannot be added to a guest in a pod"

@@ -127,7 +127,7 @@ class EventRecorder:
         except (StatusError, UnreachableError) as error:
             _, kind, namespace, name, _ = key.involved
             place = f"{namespace}/{name}" if namespace else name
-            _log.info("writing event %s of %s %s failed: %s; dropping it", key.reason, kind, place, error)
+            _log.info("writing event %s for %s %s failed: %s; dropping it", key.reason, kind, place, error)
 
     async def _write(self, key: EventKey, occurrences: _Occurrences) -> None:
         event = self._build(key, occurrences)

@@ -34,7 +34,7 @@ _READING: Final = (
         "duplicate-key",
         "error",
         "A key appears twice in the same object",
-        "Keep one of the two: kubectl refuses such a file, other tools silently drop a value.",
+        "Keep one of the two: kubectl rejects such a file, and other tools silently drop a value.",
     ),
     Rule(
         "not-an-object",
@@ -167,7 +167,7 @@ _REFERENCES: Final = (
         "matcher-kind",
         "error",
         "A matcher has an unknown kind",
-        "Use one of the two kinds in the message, or omit kind for the cluster-wide one.",
+        "Use one of the two kinds in the message, or omit kind for the cluster-wide kind.",
     ),
     Rule(
         "missing-reference",

@@ -39,13 +39,18 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
     "hotplug with unaligned memory": (
         domain(memory={"guest": "1025Mi", "maxGuest": "2049Mi"}),
         [
-            (f"{D}.memory.guest", "Guest memory must be 2Mi aligned to grow"),
-            (f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow"),
+            (f"{D}.memory.guest", "Guest memory must be 2Mi aligned for memory hotplug"),
+            (f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned for memory hotplug"),
         ],
     ),
     "maxGuest out of range": (
         domain(memory={"guest": "1Gi", "maxGuest": "1e999999999"}),
-        [(f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow: 1e999999999 is not a multiple of it")],
+        [
+            (
+                f"{D}.memory.maxGuest",
+                "MaxGuest must be 2Mi aligned for memory hotplug: 1e999999999 is not a multiple of 2Mi",
+            )
+        ],
     ),
     "hugepages with memory out of range": (
         domain(memory={"guest": "1e999999999", "hugepages": {"pageSize": "2Mi"}}),
@@ -53,7 +58,7 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
     ),
     "maxGuest that is not a multiple of the page size": (
         domain(memory={"guest": "1Gi", "maxGuest": "1538Mi", "hugepages": {"pageSize": "1Gi"}}),
-        [(f"{D}.memory.maxGuest", "MaxGuest must be 1Gi aligned to grow")],
+        [(f"{D}.memory.maxGuest", "MaxGuest must be 1Gi aligned for memory hotplug")],
     ),
     "hotplug with realtime": (
         domain(cpu={**PINNED, **PASSTHROUGH, "realtime": {}}, memory={**HUGE, "maxGuest": "2Gi"}),

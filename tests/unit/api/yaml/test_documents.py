@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     "undefined alias": ("a: *x\n", 1, 4, "unknown alias *x: no &x comes before it"),
     "alias of another document": ("a: &x 1\n---\nb: *x\n", 3, 4, "unknown alias *x: no &x comes before it"),
     "recursive alias": ("a: &x [*x]\n", 1, 8, "&x contains itself"),
-    "tab": ("a:\n\tb: 1\n", 2, 1, "a tab cannot indent; use spaces"),
+    "tab": ("a:\n\tb: 1\n", 2, 1, "tabs are not allowed for indentation: use spaces"),
     "text after the separator": ("a: 1\n--- {b: 1}\n", 2, 4, 'only a comment can follow "---" on its line'),
     "document after an end marker": (
         "a: 1\n...\nb: 2\n",
@@ -75,8 +75,8 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     "no colon": ("a: 1\nb\nc: 2\n", 2, 1, 'a key without ":"'),
     "wrong indentation": ("a:\n  b: 1\n c: 2\n", 3, 2, INDENTATION),
     "unterminated quotes": ('a: "x\nb: 1\n', 1, 4, "this quoted text is never closed"),
-    "unclosed bracket": ("a: [1, 2\n", 1, 4, 'this "[" is never closed, or a "," is missing behind it'),
-    "unclosed brace": ("a: {b: 1\nc: 2\n", 1, 4, 'this "{" is never closed, or a "," is missing behind it'),
+    "unclosed bracket": ("a: [1, 2\n", 1, 4, 'this "[" is never closed, or a "," is missing after it'),
+    "unclosed brace": ("a: {b: 1\nc: 2\n", 1, 4, 'this "{" is never closed, or a "," is missing after it'),
     "reserved character": ("a: @x\n", 1, 4, 'a text that begins with "@" needs quotes'),
     "star": ("a: *.txt\n", 1, 5, 'a text that begins with "*" or "&" needs quotes'),
     "escape": (
@@ -132,7 +132,7 @@ def test_pure_python_parser_gives_the_same_errors(name: str, monkeypatch: pytest
 
 
 NOT_TEXT: dict[str, tuple[bytes, str]] = {
-    "UTF-16": ("a: 1".encode("utf-16"), "<stdin>:1:1: this is UTF-16 text; save it as UTF-8"),
+    "UTF-16": ("a: 1".encode("utf-16"), "<stdin>:1:1: the text is UTF-16: save it as UTF-8"),
     "Latin-1": ("a: 1\nb: é".encode("latin-1"), "<stdin>:2:4: this is not UTF-8 text"),
 }
 
@@ -268,7 +268,7 @@ def test_invalid_yaml_document_does_not_hide_the_others() -> None:
     assert [str(each) if isinstance(each, YAMLError) else each.tree for each in scanned] == [
         {"a": 1},
         'file.yaml:4:1: the key "a" appears twice in the same object',
-        'file.yaml:6:4: this "[" is never closed, or a "," is missing behind it',
+        'file.yaml:6:4: this "[" is never closed, or a "," is missing after it',
         {"c": 3},
     ]
 

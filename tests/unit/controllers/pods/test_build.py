@@ -222,7 +222,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "secondary network": (
         {"networks": [{"name": "other", "multus": {"networkName": "lan"}}]},
-        "spec.networks[0]: only the pod's own network reaches a guest in a pod",
+        "spec.networks[0]: a guest in a pod supports only the pod network",
     ),
 }
 

@@ -123,7 +123,7 @@ def test_unmet_requirement_suggests_instancetypes(name: str, names: str) -> None
         preference(EIGHT),
         vm(spec=f"instancetype: {{name: {name}}}\n{LIKED}", domain=""),
     )
-    assert [each.message.rpartition("; ")[2] for each in lint(text, catalog=True)] == [f"{names} would do"] * 2
+    assert [each.message.rpartition("; ")[2] for each in lint(text, catalog=True)] == [f"{names} fits"] * 2
 
 
 def test_conflicting_instancetype_is_not_suggested() -> None:
@@ -135,9 +135,9 @@ def test_conflicting_instancetype_is_not_suggested() -> None:
         preference(EIGHT),
         vm(spec=BOTH, template="nodeSelector: {zone: a}", domain=""),
     )
-    assert {each.message.rpartition("; ")[2] for each in lint(text)} == {"large.own would do"}
+    assert {each.message.rpartition("; ")[2] for each in lint(text)} == {"large.own fits"}
 
 
 def test_lack_of_a_suitable_instancetype_is_reported() -> None:
     text = documents(instancetype(), preference(EIGHT), vm(spec=BOTH, domain=""))
-    assert all(each.message.endswith("; no known instance type would do") for each in lint(text))
+    assert all(each.message.endswith("; no known instance type fits") for each in lint(text))
