@@ -85,7 +85,7 @@ def test_screenshot(
     expect(page.locator(content).first).to_be_visible()
     if name == "create":
         page.get_by_label("Name", exact=True).fill("web-2")
-        expect(page.get_by_text("web-2").first).to_be_visible()
+        expect(page.get_by_text("runStrategy").first).to_be_visible()
         expect(page.get_by_text("Computing the result")).to_have_count(0)
     directory = Path(os.environ.get("VIRTSHAPE_SCREENSHOTS", tmp_path))
     target = directory / f"console-{name}-{scheme}.png"
