@@ -156,7 +156,7 @@ def test_struct_that_is_not_a_kind_is_rejected(struct: Any) -> None:
         kind_of(struct)
 
 
-def test_update_of_an_object_without_metadata_is_rejected() -> None:
+def test_client_rejects_an_object_without_metadata() -> None:
     with pytest.raises(TypeError, match="has no metadata"):
         metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
 

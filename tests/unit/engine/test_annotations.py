@@ -20,7 +20,7 @@ Annotations = dict[str, str]
         pytest.param({"a": "own"}, {}, {}, {"a": "own"}, id="no annotations"),
     ],
 )
-def test_annotations_are_merged(
+def test_annotations_of_vm_instance_type_and_preference_are_merged(
     own: Annotations | None, given: Annotations | None, preferred: Annotations | None, result: Annotations
 ) -> None:
     shaped = apply_trees(None, {"annotations": given}, {"annotations": preferred}, annotations=own)
@@ -38,7 +38,5 @@ def test_annotations_are_merged(
         ({}, {"b": "2"}, []),
     ],
 )
-def test_different_annotation_values_conflict_without_a_root_path(
-    own: Annotations, given: Annotations, clashes: list[str]
-) -> None:
+def test_different_annotation_values_conflict(own: Annotations, given: Annotations, clashes: list[str]) -> None:
     assert list_conflicts({}, {"annotations": given}, annotations=own) == clashes

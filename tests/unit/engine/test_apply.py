@@ -77,17 +77,17 @@ CLASHES = [
 ]
 
 
-def test_all_conflicts_are_named_at_once_and_in_order() -> None:
+def test_all_conflicts_are_reported_at_once_and_in_order() -> None:
     assert list_conflicts(RIVAL_DOMAIN, EVERYTHING, **RIVAL_SPEC) == CLASHES
 
 
 @pytest.mark.parametrize("root", ["spec", "spec.template.spec", "anywhere"])
-def test_paths_start_at_the_root_except_for_annotations(root: str) -> None:
+def test_conflict_paths_start_at_the_root_except_for_annotations(root: str) -> None:
     conflicts = apply_trees({"cpu": {"cores": 1}}, EVERYTHING, annotations={"a": "own"}, root=root).conflicts
     assert [c.fields for c in conflicts] == [(f"{root}.domain.cpu.cores",), ("annotations.a",)]
 
 
-def test_draft_is_unchanged_on_conflict() -> None:
+def test_conflict_leaves_the_draft_unchanged() -> None:
     draft = Draft(ObjectMeta(annotations={"a": "own"}), build_spec(RIVAL_DOMAIN))
     before = encode(draft.spec), encode(draft.metadata)
     preference = build_preference_spec(devices={"preferredRng": {}}, annotations={"b": "1"})

@@ -1,4 +1,4 @@
-"""Claims: bound, populated, and populated by uploads."""
+"""State of claims: bound, populated, or waiting for an upload."""
 
 import pytest
 from tests.support.storageobjects import CDI, MARK, build_bound, build_claim, build_target, build_volume
@@ -55,32 +55,32 @@ FILLED = {
 
 
 @pytest.mark.parametrize(("claim", "owner", "volume", "key"), KEYS.values(), ids=KEYS)
-def test_upload_key_comes_from_existing_objects(
+def test_upload_key_is_derived_from_existing_objects(
     claim: PersistentVolumeClaim, owner: DataVolume | None, volume: PersistentVolume | None, key: str
 ) -> None:
     assert find_upload_key(claim, owner, volume) == key
 
 
 @pytest.mark.parametrize(("stated", "content"), [(None, "kubevirt"), ("kubevirt", "kubevirt"), ("archive", "archive")])
-def test_content_type_of_a_claim(stated: str | None, content: str) -> None:
+def test_content_type_of_a_claim_defaults_to_kubevirt(stated: str | None, content: str) -> None:
     annotations = {f"{CDI}.contentType": stated} if stated else {}
     assert get_content(build_target(**annotations)) == content
 
 
 @pytest.mark.parametrize(("text", "count"), [("3", 3), ("", 0), ("-1", 0), ("many", 0)])
-def test_invalid_failure_count_is_zero(text: str, count: int) -> None:
+def test_invalid_upload_failure_count_is_zero(text: str, count: int) -> None:
     assert count_failures(ObjectMeta(annotations={f"{CDI}.pod.restarts": text})) == count
 
 
 @pytest.mark.parametrize(("annotations", "filled"), FILLED.values(), ids=FILLED)
-def test_claim_waiting_for_an_upload_is_not_filled(annotations: dict[str, str], filled: bool) -> None:
+def test_claim_that_waits_for_an_upload_is_not_populated(annotations: dict[str, str], filled: bool) -> None:
     assert is_filled(build_bound(annotations=annotations)) is filled
 
 
 @pytest.mark.parametrize(
     ("phase", "filled"), [(None, True), ("Pending", False), ("Running", False), ("Succeeded", True)]
 )
-def test_claim_is_filled_after_its_transfer(phase: str | None, filled: bool) -> None:
+def test_claim_is_populated_after_its_transfer(phase: str | None, filled: bool) -> None:
     annotations = {"cdi.kubevirt.io/storage.pod.phase": phase} if phase else {}
     assert is_filled(build_bound(annotations=annotations)) is filled
 

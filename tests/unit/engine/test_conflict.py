@@ -27,7 +27,7 @@ def test_instancetype_conflict_names_its_field() -> None:
     ],
     ids=["none", "one conflict", "conflicts share a sentence", "other violation", "conflicts first"],
 )
-def test_all_violations_are_described_at_once(conflicts: list[FieldError], message: str) -> None:
+def test_message_describes_all_violations(conflicts: list[FieldError], message: str) -> None:
     assert describe_conflicts(conflicts) == message
 
 
@@ -50,6 +50,6 @@ def test_each_violation_becomes_a_status_cause() -> None:
     ]
 
 
-def test_error_names_all_of_its_fields() -> None:
+def test_conflict_error_names_all_its_fields() -> None:
     assert instancetype_conflict("spec.a", "spec.b").fields == ("spec.a", "spec.b")
     assert NOWHERE.fields == ()

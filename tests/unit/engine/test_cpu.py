@@ -102,7 +102,7 @@ def test_vcpu_count_of_the_vm_conflicts_with_that_of_the_instance_type(given: Js
         ("features", [{"name": "vmx"}]),
     ],
 )
-def test_vm_cpu_traits_stay_if_the_instance_type_sets_none(field: str, own: object) -> None:
+def test_vm_cpu_fields_are_kept_if_the_instance_type_sets_none(field: str, own: object) -> None:
     expected = {"sockets": 2, "cores": 1, "threads": 1, field: own}
     assert apply_to_domain({"cpu": {field: own}}, {"cpu": {"guest": 2}})["cpu"] == expected
 

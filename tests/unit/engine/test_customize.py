@@ -133,7 +133,7 @@ def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected
         pytest.param({"maxGuest": "2Gi"}, Size(memory=OPEN), {"maxGuest": None}, id="no room for open memory"),
     ],
 )
-def test_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expected: JsonObject) -> None:
+def test_customized_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expected: JsonObject) -> None:
     cpu = {"guest": 2, **{key: value for key, value in limits.items() if key == "maxSockets"}}
     memory = {"guest": "2Gi", **{key: value for key, value in limits.items() if key == "maxGuest"}}
     spec = _customize(build_instancetype({"cpu": cpu, "memory": memory}), size)["spec"]
@@ -141,7 +141,7 @@ def test_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expecte
     assert {key: found.get(key) for key in limits} == expected
 
 
-def test_source_is_not_modified() -> None:
+def test_customize_does_not_modify_its_source() -> None:
     source = build_instancetype(TYPED, {"labels": {f"{OWN}/size": "medium"}})
     before = to_tree(source)
     result = customize(source, "mine", Size(vcpus=4, memory=Quantity("8Gi")))
@@ -160,7 +160,9 @@ def test_source_is_not_modified() -> None:
         pytest.param(build_preference(), True, "VirtualMachineClusterPreference", id="cluster preference"),
     ],
 )
-def test_kind_depends_on_the_requested_scope(source: Instancetype | Preference, cluster: bool, kind: str) -> None:
+def test_customized_kind_depends_on_the_requested_scope(
+    source: Instancetype | Preference, cluster: bool, kind: str
+) -> None:
     result = customize(source, "mine", cluster=cluster)
     again = customize(result, "again", cluster=cluster)
     assert (result.kind, type(result).__name__) == (kind, kind)
@@ -184,7 +186,7 @@ def test_kind_depends_on_the_requested_scope(source: Instancetype | Preference, 
         pytest.param("v1alpha1", None, Size(memory=OPEN), "v1beta2", id="open memory needs v1beta2"),
     ],
 )
-def test_version_is_kept_unless_a_size_is_absent(
+def test_customized_version_is_kept_unless_a_size_is_absent(
     version: str, spec: JsonObject | None, size: Size, expected: str
 ) -> None:
     assert _customize(build_instancetype(spec, version=version), size)["apiVersion"] == f"{OWN}/{expected}"
@@ -210,7 +212,7 @@ def test_metadata_describing_the_source_is_kept_on_request() -> None:
 
 
 @pytest.mark.parametrize("keep_metadata", [False, True])
-def test_server_set_metadata_is_never_copied(keep_metadata: bool) -> None:
+def test_customize_never_copies_server_set_metadata(keep_metadata: bool) -> None:
     server = {
         "namespace": "shop",
         "generateName": "u1-",
@@ -230,7 +232,7 @@ def test_server_set_metadata_is_never_copied(keep_metadata: bool) -> None:
     assert metadata == {"name": "mine"}
 
 
-def test_preference_is_copied_at_its_own_version() -> None:
+def test_customized_preference_keeps_its_version() -> None:
     assert _customize(build_preference(), Size()) == {
         "apiVersion": f"{OWN}/v1beta1",
         "kind": "VirtualMachinePreference",
@@ -262,7 +264,9 @@ def test_preference_is_copied_at_its_own_version() -> None:
         ),
     ],
 )
-def test_ambiguous_size_is_a_conflict(source: Instancetype | Preference, size: Size, conflict: FieldError) -> None:
+def test_size_that_does_not_apply_to_the_source_is_a_conflict(
+    source: Instancetype | Preference, size: Size, conflict: FieldError
+) -> None:
     assert check_size(source, size) == [conflict]
 
 
@@ -275,5 +279,5 @@ def test_ambiguous_size_is_a_conflict(source: Instancetype | Preference, size: S
     ],
     ids=["more sockets", "not a whole number of sockets", "less than one socket"],
 )
-def test_topology_is_scaled_by_complete_sockets(topology: Topology, vcpus: int, expected: Topology) -> None:
+def test_customized_topology_is_scaled_by_complete_sockets(topology: Topology, vcpus: int, expected: Topology) -> None:
     assert scale_topology(topology, vcpus) == expected

@@ -149,7 +149,7 @@ def test_default_memory_is_set(domain: JsonObject, memory: JsonObject) -> None:
         ("fedora:latest", "Never", "Never"),
     ],
 )
-def test_images_with_a_moving_tag_are_always_pulled(image: str, own: str | None, policy: str) -> None:
+def test_pull_policy_defaults_to_always_only_for_latest(image: str, own: str | None, policy: str) -> None:
     source = {"image": image, "imagePullPolicy": own}
     spec = complete(
         {"firmware": {"kernelBoot": {"container": source}}},

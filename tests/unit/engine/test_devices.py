@@ -30,7 +30,9 @@ def shape_devices(own: JsonObject, preferred: JsonObject, instancetype: JsonObje
     ],
     ids=["gpus", "empty VM gpus", "empty instance type gpus", "host devices", "different kinds", "all at once"],
 )
-def test_passthrough_devices_set_by_both_conflict(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
+def test_passthrough_devices_set_by_vm_and_instance_type_conflict(
+    own: JsonObject, given: JsonObject, clashes: list[str]
+) -> None:
     assert list_conflicts({"devices": own}, given) == clashes
 
 
@@ -64,13 +66,13 @@ def test_display_options_add_no_gpu() -> None:
     ],
     ids=["both unset", "bus unset", "one of two unset"],
 )
-def test_unset_fields_of_each_input_are_filled(own: list[JsonObject], filled: list[JsonObject]) -> None:
+def test_preferred_input_fields_fill_unset_fields(own: list[JsonObject], filled: list[JsonObject]) -> None:
     preferred = {"preferredInputBus": "usb", "preferredInputType": "tablet"}
     assert shape_devices({"inputs": own}, preferred) == {"inputs": filled}
 
 
 @pytest.mark.parametrize("preferred", [{"preferredInputBus": "usb"}, {"preferredSoundModel": "ich9"}])
-def test_device_preferences_add_no_device(preferred: JsonObject) -> None:
+def test_input_and_sound_preferences_add_no_device(preferred: JsonObject) -> None:
     assert shape_devices({}, preferred) == {}
 
 
@@ -84,7 +86,7 @@ def test_device_preferences_add_no_device(preferred: JsonObject) -> None:
     ],
     ids=["absent", "untyped", "empty type", "typed"],
 )
-def test_video_device_is_added_or_its_type_filled_in(own: JsonObject | None, filled: JsonObject) -> None:
+def test_preferred_video_type_adds_a_device_or_fills_its_type(own: JsonObject | None, filled: JsonObject) -> None:
     assert shape_devices({"video": own}, {"preferredVideoType": "virtio"}) == {"video": filled}
 
 
@@ -99,7 +101,9 @@ def test_video_device_is_added_or_its_type_filled_in(own: JsonObject | None, fil
     ],
     ids=["absent", "none", "without a model", "empty model of the user", "one of two unset"],
 )
-def test_panic_device_is_added_or_its_model_filled(own: list[JsonObject] | None, filled: list[JsonObject]) -> None:
+def test_preferred_panic_model_adds_a_device_or_fills_its_model(
+    own: list[JsonObject] | None, filled: list[JsonObject]
+) -> None:
     assert shape_devices({"panicDevices": own}, {"preferredPanicDeviceModel": "isa"}) == {"panicDevices": filled}
 
 

@@ -1,4 +1,4 @@
-"""Disks: one per volume, completed by preferences."""
+"""Disks: one for each volume, with preferred values for unset fields."""
 
 import pytest
 from tests.support.build import build_spec
@@ -45,7 +45,7 @@ def test_unreferenced_volume_gets_a_disk(devices: JsonObject, disks: list[JsonOb
     assert add_disks(devices, "a", "b")["disks"] == disks
 
 
-def test_without_volumes_no_disk_is_added() -> None:
+def test_no_disk_is_added_without_volumes() -> None:
     assert add_disks({}) == {}
     assert add_disks({"disks": [{"name": "own"}]}) == {"disks": [{"name": "own"}]}
 
@@ -85,7 +85,7 @@ def test_preference_fills_unset_disk_fields(disk: JsonObject, filled: JsonObject
     assert domain["devices"]["disks"] == [{"name": "d", **filled}]
 
 
-def test_unset_fields_of_each_disk_are_filled() -> None:
+def test_preference_fills_unset_fields_of_each_disk() -> None:
     disks = [{"name": "a", "disk": {"bus": "sata"}}, {"name": "b", "disk": {}}]
     domain = apply_to_domain({"devices": {"disks": disks}}, preference={"devices": {"preferredDiskBus": "virtio"}})
     assert domain["devices"]["disks"] == [

@@ -1,4 +1,4 @@
-"""Origins: which object set which field of an expanded VM."""
+"""Origins of fields: the object that set each field of an expanded VM."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def trace(
     return {path: (value, source) for path, value, source in record.walk(built.spec.template, TEMPLATE)}
 
 
-def test_every_field_has_one_origin() -> None:
+def test_every_expanded_field_has_one_origin() -> None:
     origins = trace(
         {"cpu": {"guest": 2, "model": "m"}},
         {"devices": {"preferredDiskBus": "virtio", "preferredInterfaceModel": "virtio"}, "annotations": {"p": "1"}},
@@ -112,7 +112,7 @@ def test_overcommit_request_is_attributed_to_the_instance_type() -> None:
     assert origins[f"{DOMAIN}.resources.requests[memory]"] == ("512Mi", "instance type")
 
 
-def test_hyperv_features_have_their_own_origins() -> None:
+def test_hyperv_features_have_separate_origins() -> None:
     origins = trace(
         None,
         {"features": {"preferredHyperv": {"vapic": {}, "relaxed": {}}}},

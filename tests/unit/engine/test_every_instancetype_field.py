@@ -181,11 +181,11 @@ def test_field_set_by_the_instance_type_conflicts(effect: FieldEffect) -> None:
     [("nodeSelector", {"nodeSelector": {"zone": "a"}}), ("schedulerName", {"schedulerName": "own"})],
     ids=["nodeSelector", "schedulerName"],
 )
-def test_placement_conflicts_with_the_instance_type(path: str, conflicting: JsonObject) -> None:
+def test_placement_of_the_vm_conflicts_with_that_of_the_instance_type(path: str, conflicting: JsonObject) -> None:
     assert list_conflicts({}, EFFECTS[path].instancetype, **conflicting) == [path]
 
 
-def test_annotations_of_the_instance_type_cannot_be_changed() -> None:
+def test_annotations_of_the_instance_type_cannot_be_overridden() -> None:
     assert apply_trees(instancetype=EFFECTS["annotations"].instancetype).metadata == {"annotations": {"a": "1"}}
     assert list_conflicts({}, EFFECTS["annotations"].instancetype, annotations={"a": "2"}) == ["annotations.a"]
 

@@ -52,7 +52,7 @@ def test_expand_writes_every_field() -> None:
     }
 
 
-def test_expand_removes_the_flavor_reference() -> None:
+def test_expand_removes_the_reference_to_a_flavor() -> None:
     vm = build_vm(flavor="tiny")
     assert expand_vm(vm, Shape(SMALL, None, "cores")) == []
     assert vm.spec.flavor is None
@@ -121,13 +121,13 @@ def test_expand_does_not_check_requirements() -> None:
     assert expand_vm(vm, Shape(SMALL, build_preference_spec(requirements={"cpu": {"guest": 64}}))) == []
 
 
-def test_conflicts_keep_the_references() -> None:
+def test_conflicting_vm_keeps_its_references() -> None:
     vm = build_vm(instancetype="small", domain={"cpu": {"cores": 2}})
     assert [c.fields for c in expand_vm(vm, Shape(SMALL))] == [("spec.template.spec.domain.cpu.cores",)]
     assert vm.spec.instancetype is not None
 
 
-def test_unusable_default_network_is_a_conflict() -> None:
+def test_default_network_that_is_not_permitted_is_a_conflict() -> None:
     configuration = from_tree({"network": {"permitBridgeInterfaceOnPodNetwork": False}}, KubeVirtConfiguration)
     vm = build_vm(instancetype="small")
     assert [c.fields for c in expand_vm(vm, Shape(SMALL), configuration)] == [()]

@@ -15,7 +15,7 @@ def shape_features(own: JsonObject | None, preferred: JsonObject) -> JsonObject:
 
 
 @pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
-def test_any_feature_preference_adds_acpi(own: JsonObject | None) -> None:
+def test_any_feature_preference_enables_acpi(own: JsonObject | None) -> None:
     assert shape_features(own, {}) == {"acpi": {}}
 
 

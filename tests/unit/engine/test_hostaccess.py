@@ -26,7 +26,7 @@ def build(devices: JsonObject | None = None, domain: JsonObject | None = None, *
 
 
 def check(spec: JsonObject, *gates: str, **configuration: Any) -> list[str]:
-    """Return `field: message` for everything that is refused."""
+    """Return `field: message` for each field that is not permitted."""
     settings = from_tree(
         {"developerConfiguration": {"featureGates": list(gates)}, **configuration}, KubeVirtConfiguration
     )

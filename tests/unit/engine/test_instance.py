@@ -31,7 +31,7 @@ def complete(domain: JsonObject | None = None, configuration: JsonObject | None 
     return tree
 
 
-def test_instance_defaults_of_an_empty_domain() -> None:
+def test_empty_domain_gets_all_instance_defaults() -> None:
     assert complete() == BARE
 
 
@@ -88,12 +88,12 @@ def test_default_disk_bus_is_set(architecture: str, bus: str) -> None:
     ],
     ids=["disabled", "present", "with settings", "disabled and without an enabled field", "no enlightenment"],
 )
-def test_present_feature_is_enabled(features: JsonObject, result: JsonObject) -> None:
+def test_feature_without_enabled_is_enabled(features: JsonObject, result: JsonObject) -> None:
     assert complete({"features": features})["features"] == result
 
 
 @pytest.mark.parametrize("name", FeatureHyperv.__struct_fields__)
-def test_present_hyperv_feature_is_enabled(name: str) -> None:
+def test_hyperv_feature_without_enabled_is_enabled(name: str) -> None:
     hyperv = complete({"features": {"hyperv": {name: {}}}})["features"]["hyperv"]
     assert hyperv[name]["enabled"] is True
 
@@ -127,7 +127,7 @@ def test_hyperv_features_enable_their_dependencies(hyperv: JsonObject, result: J
     assert complete({"features": {"hyperv": hyperv}})["features"]["hyperv"] == result
 
 
-def test_present_timers_are_enabled() -> None:
+def test_timers_without_present_are_enabled() -> None:
     timer = {
         "hpet": {"present": False},
         "hyperv": {},
@@ -148,7 +148,7 @@ def test_present_timers_are_enabled() -> None:
 
 
 @pytest.mark.parametrize("clock", [None, {}, {"utc": {}}, {"timer": {}}])
-def test_no_timer_is_added(clock: JsonObject | None) -> None:
+def test_no_timer_is_added_by_default(clock: JsonObject | None) -> None:
     assert complete({"clock": clock}).get("clock") == clock
 
 
@@ -186,7 +186,7 @@ def test_overcommit_request_of_the_instance_type_is_kept() -> None:
     assert complete(domain)["resources"] == {"requests": {"memory": "1Gi", "cpu": "1"}}
 
 
-def test_preference_is_not_modified() -> None:
+def test_instance_defaults_do_not_modify_the_preference() -> None:
     preference = build_preference_spec(
         features={"preferredAcpi": {}, "preferredSmm": {}, "preferredHyperv": {"synictimer": {"direct": {}}}},
         clock={"preferredTimer": {"hpet": {}, "rtc": {}}},

@@ -77,7 +77,7 @@ ADVICE = "name an interface in the VM, or set configuration.network.defaultNetwo
     ],
     ids=["bridge not permitted", "unknown binding", "removed binding"],
 )
-def test_unusable_default_binding_is_a_conflict(configuration: JsonObject, message: str) -> None:
+def test_default_binding_that_is_not_permitted_is_a_conflict(configuration: JsonObject, message: str) -> None:
     assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, message)
 
 

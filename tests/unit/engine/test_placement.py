@@ -33,7 +33,9 @@ from virtshape.engine.placement import apply_placement
         ),
     ],
 )
-def test_placement_set_by_both_conflicts(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
+def test_placement_set_by_vm_and_instance_type_conflicts(
+    own: JsonObject, given: JsonObject, clashes: list[str]
+) -> None:
     assert list_conflicts({}, given, **own) == clashes
 
 
@@ -43,7 +45,7 @@ def test_placement_of_the_vm_is_kept_if_the_instance_type_sets_none(own: JsonObj
     assert {key: spec[key] for key in own} == own
 
 
-def test_node_selector_is_copied() -> None:
+def test_node_selector_of_the_instance_type_is_copied() -> None:
     given = build_instancetype_spec(nodeSelector={"pool": "fast"})
     spec = build_spec()
     apply_placement(spec, given)

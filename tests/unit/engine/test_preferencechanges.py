@@ -82,7 +82,7 @@ CASES: dict[str, tuple[JsonObject, PreferenceChanges, JsonObject]] = {
 
 
 @pytest.mark.parametrize(("source", "changes", "expected"), CASES.values(), ids=CASES)
-def test_only_requested_preferences_change(
+def test_only_requested_preference_fields_change(
     source: JsonObject, changes: PreferenceChanges, expected: JsonObject
 ) -> None:
     spec = from_tree(source, VirtualMachinePreferenceSpec)

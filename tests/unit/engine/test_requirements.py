@@ -1,4 +1,4 @@
-"""Requirements of a preference: vCPUs, memory and architecture, from any source."""
+"""Requirements of a preference: vCPUs, memory and architecture of the VM or its instance type."""
 
 import pytest
 from tests.support.build import build_instancetype_spec, build_preference_spec, build_spec
@@ -166,7 +166,7 @@ def test_equal_quantities_in_any_notation_meet_the_requirement(required: str) ->
 
 
 @pytest.mark.parametrize("own", [None, "", "amd64", "ARM64"])
-def test_architecture_must_match_exactly(own: str | None) -> None:
+def test_required_architecture_must_match_exactly(own: str | None) -> None:
     assert check({"architecture": "arm64"}, architecture="arm64") == []
     assert check({"architecture": "arm64"}, architecture=own) == unmet(
         "spec.template.spec.architecture",
@@ -174,7 +174,7 @@ def test_architecture_must_match_exactly(own: str | None) -> None:
     )
 
 
-def test_all_unmet_requirements_are_named_at_once() -> None:
+def test_all_unmet_requirements_are_reported_at_once() -> None:
     required = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}, "architecture": "s390x"}
     conflicts = check(required, instancetype={}, architecture="amd64")
     assert [c.fields for c in conflicts] == [

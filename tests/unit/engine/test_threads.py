@@ -16,12 +16,12 @@ from virtshape.api.model import JsonObject
         pytest.param({"supplementalPoolThreadCount": 1}, None, False, id="no instance type pool"),
     ],
 )
-def test_only_pool_sizes_conflict(own: JsonObject, given: JsonObject | None, clashes: bool) -> None:
+def test_only_io_thread_pool_sizes_conflict(own: JsonObject, given: JsonObject | None, clashes: bool) -> None:
     expected = ["domain.ioThreads.supplementalPoolThreadCount"] if clashes else []
     assert list_conflicts({"ioThreads": own}, {"ioThreads": given}) == expected
 
 
-def test_all_fields_set_by_both_are_reported() -> None:
+def test_all_io_thread_and_launch_security_conflicts_are_reported() -> None:
     both: JsonObject = {
         "ioThreads": {"supplementalPoolThreadCount": 1},
         "ioThreadsPolicy": "auto",
@@ -41,7 +41,7 @@ def test_all_fields_set_by_both_are_reported() -> None:
         ({"supplementalPoolThreadCount": None}, {"supplementalPoolThreadCount": 1}),
     ],
 )
-def test_pool_without_a_size_keeps_the_size_of_the_vm(given: JsonObject, result: JsonObject) -> None:
+def test_io_thread_pool_without_a_size_keeps_the_size_of_the_vm(given: JsonObject, result: JsonObject) -> None:
     domain = apply_to_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
     assert domain["ioThreads"] == result
 
@@ -50,7 +50,7 @@ def test_pool_without_a_size_keeps_the_size_of_the_vm(given: JsonObject, result:
     ("field", "own"),
     [("ioThreadsPolicy", "auto"), ("launchSecurity", {"tdx": {}})],
 )
-def test_fields_unset_in_the_instance_type_are_kept(field: str, own: object) -> None:
+def test_io_threads_unset_in_the_instance_type_are_kept(field: str, own: object) -> None:
     assert apply_to_domain({field: own}, {})[field] == own
 
 

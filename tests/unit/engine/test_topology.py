@@ -135,7 +135,7 @@ def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: 
         ({"sockets": MAX_VCPUS, "cores": MAX_VCPUS}, Topology(MAX_VCPUS, MAX_VCPUS, 1), f"{MAX_VCPUS}x{MAX_VCPUS}x1"),
     ],
 )
-def test_absent_topology_member_is_one(tree: JsonObject, expected: Topology, text: str) -> None:
+def test_absent_topology_field_is_one(tree: JsonObject, expected: Topology, text: str) -> None:
     topology = read_topology(from_tree(tree, CPUTopology))
     assert (topology, str(topology)) == (expected, text)
 
@@ -153,7 +153,7 @@ def test_absent_topology_member_is_one(tree: JsonObject, expected: Topology, tex
         ({"guest": 5, "topology": {"cores": 2}}, 2),
     ],
 )
-def test_count_vcpus_of_an_instance_type(tree: JsonObject | None, vcpus: int) -> None:
+def test_vcpus_of_an_instance_type_are_its_count_or_topology(tree: JsonObject | None, vcpus: int) -> None:
     assert count_vcpus(None if tree is None else from_tree(tree, CPUInstancetype)) == vcpus
 
 

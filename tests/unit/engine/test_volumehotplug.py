@@ -67,7 +67,7 @@ def test_added_volume_is_hotpluggable_and_its_disk_has_its_name(source: JsonObje
     assert list_names(spec) == (["root"], ["root"]), "the original must not change"
 
 
-def test_request_is_done_once_the_specification_has_it() -> None:
+def test_volume_request_is_done_once_the_spec_contains_it() -> None:
     added, removed = add_request("data", dataVolume={"name": "d"}), remove_request("data")
     without, with_it = build_spec(ROOT), build_spec(ROOT, build_volume("data"))
     assert [is_volume_request_done(spec, added) for spec in (without, with_it)] == [False, True]
@@ -141,11 +141,11 @@ def test_replaced_volume_is_added_when_the_guest_has_released_the_old_one() -> N
     ],
     ids=["sata", "no bus", "virtio LUN", "CD-ROM", "I/O thread on scsi", "boot order 0"],
 )
-def test_unsuitable_disks_are_refused(disk: JsonObject, message: str) -> None:
+def test_disk_that_cannot_be_hotplugged_is_rejected(disk: JsonObject, message: str) -> None:
     found = check_hotplugged_disk(from_tree({"name": "x", **disk}, Disk), "x", "AddVolume request", "f")
     assert [(one.field, one.message) for one in found] == [("f", message)]
 
 
 @pytest.mark.parametrize("disk", [{"disk": {"bus": "scsi"}}, {"disk": {"bus": "virtio"}}, {"lun": {"bus": "scsi"}}])
-def test_suitable_disks_are_accepted(disk: JsonObject) -> None:
+def test_disk_that_can_be_hotplugged_is_accepted(disk: JsonObject) -> None:
     assert not list(check_hotplugged_disk(from_tree({"name": "x", **disk}, Disk), "x", "AddVolume request", "f"))

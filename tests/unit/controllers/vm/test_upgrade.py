@@ -80,7 +80,7 @@ def test_missing_revision_of_a_missing_object_cannot_be_replaced() -> None:
         plan_upgrade(build_vm(**MATCHERS), world.get)
 
 
-def test_upgrade_ignores_the_api_version_of_a_revision() -> None:
+def test_upgrade_of_a_revision_with_an_older_api_version_lists_no_changes() -> None:
     older = dict([keep("kept-size", build_instancetype(version="v1beta1"))])
     found = plan_upgrade(build_vm(**MATCHERS), {**build_world(SMALL, ON_SOCKETS), **older}.get)
     assert (found.roles, found.changes) == (["instancetype"], [])

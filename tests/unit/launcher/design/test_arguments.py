@@ -27,7 +27,7 @@ def test_hook_sidecars_are_refused() -> None:
     assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "hook sidecars are not supported"}
 
 
-def test_ignition_data_is_a_file_and_not_an_argument() -> None:
+def test_ignition_data_is_passed_as_a_file() -> None:
     design = design_guest(annotations={"kubevirt.io/ignitiondata": '{"ignition": {}, "secret": "\x01"}'})
     assert design.files == {"/guest/ignition.json": '{"ignition": {}, "secret": "\x01"}'}
     assert "secret" not in " ".join(design.domain.arguments)

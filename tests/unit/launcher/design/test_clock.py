@@ -69,7 +69,7 @@ def test_tsc_frequency_is_not_set_without_kvm() -> None:
     assert design_guest(asked, status=HINTS, host=EMULATING).domain.clock == Clock()
 
 
-def test_timers_of_kvm_have_no_effect_without_kvm() -> None:
+def test_kvm_and_hyperv_timers_are_noted_as_without_effect_without_kvm() -> None:
     design = design_guest({"clock": {"timer": {"kvm": {}, "hyperv": {}, "rtc": {}}}}, host=EMULATING)
     notes = list_notes(design)
     assert notes["clock.timer.kvm"] == "has no effect without KVM"

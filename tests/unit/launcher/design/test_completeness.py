@@ -101,14 +101,14 @@ SAMPLES: dict[str, tuple[JsonObject, Any]] = {
     "resources.overcommitGuestOverhead": (FULL, True),
     "resources.requests": ({}, {"memory": "4Ti"}),
 }
-"""For each field a domain that lacks it, and a value that makes a difference there."""
+"""For each field, a domain without the field and a value that changes the design of this domain."""
 
 ELSEWHERE = {
     "firmware.kernelBoot.container.image",
     "firmware.kernelBoot.container.imagePullPolicy",
     "firmware.kernelBoot.container.imagePullSecret",
 }
-"""Fields that are used up before a domain is designed."""
+"""Fields that are replaced by others before a domain is designed."""
 
 
 def list_fields(struct: type[Model], prefix: str = "") -> list[str]:
@@ -132,13 +132,13 @@ def put(tree: JsonObject, path: str, value: Any) -> JsonObject:
     return {**tree, key: put(tree.get(key) or {}, rest, value) if rest else value}
 
 
-def test_every_field_has_a_sample() -> None:
+def test_every_domain_field_has_a_sample() -> None:
     fields = {path for path in list_fields(DomainSpec) if not path.startswith("devices.")}
     assert fields == set(SAMPLES) | ELSEWHERE
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES))
-def test_every_field_changes_the_design(path: str) -> None:
+def test_every_domain_field_changes_the_design(path: str) -> None:
     base, value = SAMPLES[path]
     base = {"memory": {"guest": "1Gi"}, **base}
     assert design_guest(put(base, path, value), sources=SOURCES) != design_guest(base, sources=SOURCES)

@@ -22,7 +22,7 @@ TCG = {"spec.domain": "KVM is not available on this host: QEMU emulates the gues
         pytest.param("Westmere", Cpu(mode="custom", model="Westmere", features=(NO_MPX,)), id="named model"),
     ],
 )
-def test_model_is_the_requested_one_with_kvm(model: str | None, cpu: Cpu) -> None:
+def test_requested_cpu_model_is_used_with_kvm(model: str | None, cpu: Cpu) -> None:
     design = design_guest({"cpu": {"model": model}})
     assert design.domain.cpu == cpu
     assert (design.refusals, design.notes) == ((), ())
@@ -52,7 +52,7 @@ def test_model_is_the_requested_one_with_kvm(model: str | None, cpu: Cpu) -> Non
         ),
     ],
 )
-def test_replacement_model_is_noted_without_kvm(model: str, cpu: Cpu, note: str | None) -> None:
+def test_replacement_cpu_model_is_noted_without_kvm(model: str, cpu: Cpu, note: str | None) -> None:
     design = design_guest({"cpu": {"model": model}}, host=EMULATING)
     assert design.domain.cpu == cpu
     assert design.domain.type == "qemu"
@@ -61,7 +61,7 @@ def test_replacement_model_is_noted_without_kvm(model: str, cpu: Cpu, note: str 
 
 
 @pytest.mark.parametrize(("architecture", "machine"), [("arm64", "virt"), ("s390x", "s390-ccw-virtio")])
-def test_other_architectures_emulate_the_max_model(architecture: Architecture, machine: str) -> None:
+def test_other_architectures_emulate_the_cpu_model_max(architecture: Architecture, machine: str) -> None:
     host = replace(EMULATING, architecture=architecture, machine_types=frozenset({machine}))
     design = design_guest(host=host)
     assert design.domain.cpu == Cpu(mode="custom", model="max")
@@ -85,11 +85,11 @@ def test_other_architectures_emulate_the_max_model(architecture: Architecture, m
         ),
     ],
 )
-def test_unsupported_model_is_refused(host: Host, model: str, reason: str) -> None:
+def test_unsupported_cpu_model_is_refused(host: Host, model: str, reason: str) -> None:
     assert list_refusals(design_guest({"cpu": {"model": model}}, host=host)) == {"cpu.model": reason}
 
 
-def test_features_keep_their_policy_and_order() -> None:
+def test_cpu_features_keep_their_policy_and_order() -> None:
     features = [
         {"name": "aes"},
         {"name": "avx2", "policy": "force"},
@@ -124,11 +124,11 @@ def test_features_keep_their_policy_and_order() -> None:
         ),
     ],
 )
-def test_unsupported_features_are_refused(feature: JsonObject, refusals: dict[str, str]) -> None:
+def test_unsupported_cpu_features_are_refused(feature: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"cpu": {"features": [feature]}}, host=EMULATING)) == refusals
 
 
-def test_unverified_emulated_feature_is_noted() -> None:
+def test_unverified_emulated_cpu_feature_is_noted() -> None:
     host = replace(EMULATING, cpu_features=frozenset())
     notes = list_notes(design_guest({"cpu": {"model": "Westmere", "features": [{"name": "avx2"}]}}, host=host))
     assert notes == TCG | {"cpu.features[0].name": "QEMU emulates avx2 only if it supports it, which was not checked"}

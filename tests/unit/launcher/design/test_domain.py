@@ -117,13 +117,13 @@ EXPECTED = Domain(
 )
 
 
-def test_instance_becomes_a_domain() -> None:
+def test_complete_domain_is_designed_for_an_instance() -> None:
     design = design_guest(WINDOWS, sources=SOURCES, uid="u-1", **DISK)
     assert design.domain == EXPECTED
     assert design.refusals == ()
 
 
-def test_domain_without_kvm_differs_in_few_fields_and_has_notes() -> None:
+def test_domain_without_kvm_has_replacements_and_notes() -> None:
     parts = design_devices(build_guest(WINDOWS, **DISK), EMULATING, SOURCES, DIRECTORY)
     assert design_guest(WINDOWS, host=EMULATING, sources=SOURCES, uid="u-1", **DISK) == Design(
         domain=replace(
@@ -142,7 +142,7 @@ def test_domain_without_kvm_differs_in_few_fields_and_has_notes() -> None:
     )
 
 
-def test_smallest_instance_has_the_defaults_of_every_guest() -> None:
+def test_minimal_instance_gets_default_devices() -> None:
     design = design_guest()
     assert design.domain == Domain(
         type="kvm",

@@ -30,13 +30,13 @@ NO_KVM = "needs KVM, which is not available on this host"
         pytest.param({"pvspinlock": {"enabled": False}}, replace(PLAIN, pvspinlock=False), id="no spinlocks"),
     ],
 )
-def test_features_are_the_requested_ones(asked: JsonObject | None, features: Features) -> None:
+def test_requested_hypervisor_features_are_enabled(asked: JsonObject | None, features: Features) -> None:
     design = design_guest({"features": asked})
     assert design.domain.features == features
     assert (design.refusals, design.notes) == ((), ())
 
 
-def test_other_architectures_have_only_supported_features() -> None:
+def test_unsupported_features_are_omitted_on_other_architectures() -> None:
     assert design_guest(host=ARM).domain.features == Features(acpi=True)
     mainframe = replace(ARM, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}))
     assert design_guest({"features": {"acpi": {}}}, host=mainframe).domain.features == Features()
@@ -69,7 +69,7 @@ def test_smm_is_refused_on_i440fx() -> None:
     assert refusals == {"features.smm": "the machine type pc-i440fx-7.2 does not support it: use q35"}
 
 
-def test_unsupported_features_are_refused_or_noted_without_kvm() -> None:
+def test_features_that_need_kvm_are_refused_or_noted_without_it() -> None:
     design = design_guest({"features": {"pvspinlock": {}, "apic": {"endOfInterrupt": True}}}, host=EMULATING)
     assert list_refusals(design) == {"features.pvspinlock": NO_KVM}
     assert list_notes(design)["features.apic.endOfInterrupt"] == "has no effect without KVM"

@@ -32,13 +32,13 @@ def test_unknown_machine_type_is_refused_with_the_known_ones() -> None:
     }
 
 
-def test_machine_types_are_listed_by_version() -> None:
+def test_known_machine_types_are_sorted_by_version() -> None:
     host = replace(ACCELERATED, machine_types=frozenset({"pc-q35-2.10", "pc-q35-2.9"}), machine_aliases={})
     reason = list_refusals(design_guest(host=host))["machine.type"]
     assert reason == "QEMU on this host has no machine type q35; it has: pc-q35-2.9, pc-q35-2.10"
 
 
-def test_other_architecture_is_the_only_refusal() -> None:
+def test_guest_of_another_architecture_has_only_this_refusal() -> None:
     design = design_guest({"machine": {"type": "virt"}, "features": {"acpi": {}}}, architecture="arm64")
     assert list_refusals(design) == {"spec.architecture": "this host is amd64 and cannot run arm64 guests"}
 

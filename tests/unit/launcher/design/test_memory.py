@@ -31,7 +31,7 @@ MIB = 1 << 20
         ),
     ],
 )
-def test_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) -> None:
+def test_guest_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) -> None:
     design = design_guest(domain)
     assert design.domain.memory == memory
     assert design.refusals == ()
@@ -42,7 +42,7 @@ def test_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) -> Non
     [("4Gi", 4 * GIB), ("512Mi", None), ("much", None)],
     ids=["more", "less than at start", "not a quantity"],
 )
-def test_default_limit_never_prevents_the_start(annotation: str, maximum: int | None) -> None:
+def test_invalid_default_memory_limit_does_not_prevent_the_start(annotation: str, maximum: int | None) -> None:
     design = design_guest({"memory": {"guest": "1Gi"}}, annotations={MAX_GUEST_ANNOTATION: annotation})
     assert (design.domain.memory, design.refusals) == (Memory(size=GIB, maximum=maximum), ())
 
@@ -87,7 +87,7 @@ def test_hotpluggable_memory_needs_a_numa_cell() -> None:
         ),
     ],
 )
-def test_memory_backing_is_the_requested_one(
+def test_requested_memory_backing_is_used(
     domain: JsonObject, annotations: dict[str, str] | None, backing: MemoryBacking | None
 ) -> None:
     design = design_guest(domain, annotations=annotations)
@@ -142,12 +142,12 @@ def test_virtiofs_needs_shared_memory() -> None:
         ),
     ],
 )
-def test_unavailable_memory_is_refused(memory: JsonObject, refusals: dict[str, str]) -> None:
+def test_impossible_memory_settings_are_refused(memory: JsonObject, refusals: dict[str, str]) -> None:
     host = replace(EMULATING, hugepages={"2Mi": 1024, "1Gi": 0})
     assert list_refusals(design_guest({"memory": memory}, host=host)) == refusals
 
 
-def test_host_without_huge_pages_is_reported() -> None:
+def test_huge_pages_are_refused_on_a_host_without_them() -> None:
     host = replace(EMULATING, hugepages={})
     refusals = list_refusals(design_guest({"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}, host=host))
     assert refusals == {"memory.hugepages.pageSize": "this host has no huge pages of 2Mi; it has: none"}

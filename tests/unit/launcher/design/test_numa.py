@@ -24,7 +24,7 @@ def mirror(memory: str = "5Gi", hugepages: JsonObject | None = None, **cpu: Any)
     }
 
 
-def test_cells_have_cpus_of_the_host_and_a_share_of_its_pages() -> None:
+def test_numa_cells_have_host_cpus_and_a_share_of_the_huge_pages() -> None:
     design = design_guest(mirror(cores=3), host=TWO)
     assert design.domain.cpu.cells == (Cell(0, (0, 1, 2, 3), 3 * GIB), Cell(1, (4, 5), 2 * GIB))
     assert design.domain.numa_tune == NumaTune((0, 3), (MemoryNode(0, 0), MemoryNode(1, 3)))
@@ -34,7 +34,7 @@ def test_cells_have_cpus_of_the_host_and_a_share_of_its_pages() -> None:
     assert design.refusals == ()
 
 
-def test_realtime_guest_does_not_merge_its_pages() -> None:
+def test_realtime_guest_with_numa_does_not_merge_memory_pages() -> None:
     backing = design_guest(mirror(cores=1, realtime={}), host=TWO).domain.backing
     assert backing == MemoryBacking(hugepages=(HugePages(GIB, (0,)),), memfd=True, immediate=True, unmerged=True)
 
@@ -59,7 +59,7 @@ def test_realtime_guest_does_not_merge_its_pages() -> None:
         ),
     ],
 )
-def test_impossible_topology_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
+def test_impossible_numa_topology_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=TWO)) == refusals
 
 

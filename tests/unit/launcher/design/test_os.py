@@ -12,7 +12,7 @@ KERNEL = {"kernelBoot/kernel": Source(path="/boot/vmlinuz"), "kernelBoot/initrd"
 CONTAINER = {"image": "kernel", "kernelPath": "/vmlinuz", "initrdPath": "/initrd"}
 
 
-def test_defaults_add_nothing() -> None:
+def test_no_boot_options_are_set_by_default() -> None:
     assert design_guest().domain.os == PLAIN
 
 
@@ -45,7 +45,7 @@ def test_kernel_is_booted_directly(boot: JsonObject, kernel: Kernel | None) -> N
     assert design.refusals == ()
 
 
-def test_windows_licence_tables_are_passed_on() -> None:
+def test_windows_licence_acpi_tables_are_passed_to_the_guest() -> None:
     acpi = {"slicNameRef": "old", "msdmNameRef": "new"}
     sources = {"old": Source(path="/tables/slic.bin"), "new": Source(path="/tables/ms,dm.bin")}
     design = design_guest({"firmware": {"acpi": acpi}}, sources=sources)
@@ -80,5 +80,5 @@ def test_windows_licence_tables_are_passed_on() -> None:
         ),
     ],
 )
-def test_missing_files_are_refused(firmware: JsonObject, refusals: dict[str, str]) -> None:
+def test_missing_kernel_or_acpi_tables_are_refused(firmware: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"firmware": firmware})) == refusals

@@ -1,4 +1,4 @@
-"""The allotment of CPUs to threads."""
+"""Assignment of host CPUs to vCPUs and I/O threads."""
 
 import pytest
 from msgspec.structs import replace
@@ -38,21 +38,23 @@ TORN = (NumaCell(0, ((0,), (1,), (2,))), NumaCell(1, ((3,), (4,), (5,))))
         pytest.param((), Topology(1), None, id="none"),
     ],
 )
-def test_cpus_are_allotted(cells: tuple[NumaCell, ...], topology: Topology, allotment: Allotment | None) -> None:
+def test_host_cpus_are_assigned_to_vcpus(
+    cells: tuple[NumaCell, ...], topology: Topology, allotment: Allotment | None
+) -> None:
     assert allot_cpus(cells, topology, across_cells=True) == allotment
 
 
-def test_core_is_not_split_if_cells_must_not_be_crossed() -> None:
+def test_core_is_not_split_across_numa_cells() -> None:
     assert allot_cpus(TORN, Topology(1, 3, 2), across_cells=False) is None
     assert allot_cpus(TORN, Topology(1, 2, 2), across_cells=False) == Allotment((0, 1, 3, 4), (2, 5))
 
 
-def test_only_the_given_cpus_are_used() -> None:
+def test_only_the_given_cpus_are_assigned() -> None:
     host = replace(ACCELERATED, numa_cells=TWO)
     assert design_cells(host, (0, 4, 5, 9)) == (NumaCell(0, ((0, 4), (5,))),)
 
 
-def test_host_of_unknown_topology_has_one_cell() -> None:
+def test_host_with_unknown_topology_has_one_numa_cell() -> None:
     host = replace(ACCELERATED, cpus=(0, 1, 2), numa_cells=())
     assert design_cells(host, (1, 2)) == (NumaCell(0, ((), (1,), (2,))),)
 

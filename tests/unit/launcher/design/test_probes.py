@@ -47,7 +47,7 @@ WAYS: dict[str, tuple[JsonObject, Check]] = {
 
 
 @pytest.mark.parametrize(("probe", "check"), WAYS.values(), ids=WAYS)
-def test_probe_becomes_a_check(probe: JsonObject, check: Check) -> None:
+def test_probe_is_converted_to_a_check(probe: JsonObject, check: Check) -> None:
     host = replace(ACCELERATED, isolation="namespace")
     designed = design_guest(NAMED, networks=POD, readinessProbe=probe, host=host)
     assert designed.checks == Checks(readiness=check)

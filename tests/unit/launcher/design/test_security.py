@@ -35,13 +35,13 @@ def shield(**security: Any) -> JsonObject:
         pytest.param({"tdx": {}}, LaunchSecurity(kind="tdx"), id="TDX"),
     ],
 )
-def test_launch_security_is_the_requested_one(asked: JsonObject, security: LaunchSecurity) -> None:
+def test_requested_launch_security_is_used(asked: JsonObject, security: LaunchSecurity) -> None:
     design = design_guest(shield(**asked), host=SHIELDING)
     assert design.domain.security == security
     assert list_refusals(design) == {}
 
 
-def test_attestation_needs_a_paused_start() -> None:
+def test_sev_attestation_requires_a_paused_start() -> None:
     asked = shield(sev={"attestation": {}})
     assert list_refusals(design_guest(asked, startStrategy="Paused")) == {}
     assert list_refusals(design_guest(asked)) == {

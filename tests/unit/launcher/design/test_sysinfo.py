@@ -83,7 +83,7 @@ def test_s390x_has_no_smbios_tables() -> None:
         ),
     ],
 )
-def test_invalid_value_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
+def test_invalid_smbios_value_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain)) == refusals
 
 

@@ -1,4 +1,4 @@
-"""The number of vCPUs, and room for CPU hotplug."""
+"""The number of vCPUs, and sockets for CPU hotplug."""
 
 import pytest
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
         ),
     ],
 )
-def test_vcpus_are_laid_out(domain: JsonObject, topology: Topology) -> None:
+def test_vcpu_topology_comes_from_cpu_or_resources(domain: JsonObject, topology: Topology) -> None:
     assert lay_out_vcpus(build_guest(domain).spec.domain) == topology
 
 
@@ -47,7 +47,7 @@ def test_hotpluggable_sockets_are_present_but_disabled() -> None:
 
 
 @pytest.mark.parametrize("most", [None, 2])
-def test_vcpus_are_not_listed_without_hotplug(most: int | None) -> None:
+def test_vcpus_are_not_listed_separately_without_hotplug(most: int | None) -> None:
     domain = design_guest({"cpu": {"sockets": 2, "maxSockets": most}}).domain
     assert domain.vcpus == Vcpus(current=2, maximum=2)
 
@@ -72,7 +72,7 @@ def test_vcpus_are_not_listed_without_hotplug(most: int | None) -> None:
         ),
     ],
 )
-def test_impossible_numbers_are_refused(cpu: JsonObject, refusals: dict[str, str]) -> None:
+def test_impossible_numbers_of_vcpus_are_refused(cpu: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest({"cpu": cpu})) == refusals
 
 
@@ -82,7 +82,7 @@ def test_vcpus_are_limited_by_the_machine_type() -> None:
     assert refusals == {"cpu": "results in 16 vCPUs; the machine type pc-q35-7.2 supports 8 at most"}
 
 
-def test_arm_guests_have_no_cpu_hotplug() -> None:
+def test_arm64_guests_have_no_cpu_hotplug() -> None:
     host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
     design = design_guest({"cpu": {"sockets": 2, "maxSockets": 4}}, host=host)
     assert design.domain.vcpus == Vcpus(current=2, maximum=2)
@@ -94,11 +94,11 @@ def test_arm_guests_have_no_cpu_hotplug() -> None:
     [("8", 8), ("1", 2), ("9999", 255), ("many", 2), ("0", 2), ("9" * 20, 2)],
     ids=["more", "fewer than at start", "more than the machine type has", "not a number", "zero", "too long"],
 )
-def test_default_limit_never_prevents_the_start(annotation: str, sockets: int) -> None:
+def test_invalid_default_socket_limit_does_not_prevent_the_start(annotation: str, sockets: int) -> None:
     design = design_guest({"cpu": {"sockets": 2}}, annotations={MAX_SOCKETS_ANNOTATION: annotation})
     assert (design.domain.cpu.topology.sockets, design.refusals) == (sockets, ())
 
 
-def test_own_limit_precedes_the_default_one() -> None:
+def test_max_sockets_of_the_instance_overrides_the_default_limit() -> None:
     design = design_guest({"cpu": {"sockets": 2, "maxSockets": 3}}, annotations={MAX_SOCKETS_ANNOTATION: "8"})
     assert design.domain.cpu.topology.sockets == 3

@@ -50,13 +50,13 @@ def pin(*cpus: int) -> tuple[Pin, ...]:
         ),
     ],
 )
-def test_threads_are_pinned_to_dedicated_cpus(cpu: JsonObject, tune: CpuTune | None) -> None:
+def test_vcpus_and_emulator_are_pinned_to_dedicated_cpus(cpu: JsonObject, tune: CpuTune | None) -> None:
     design = design_guest({"cpu": cpu}, host=FOUR)
     assert design.domain.cpu_tune == tune
     assert list_refusals(design) == {}
 
 
-def test_annotation_makes_the_number_of_cpus_even() -> None:
+def test_even_parity_annotation_adds_an_emulator_cpu() -> None:
     cpu = dedicate(sockets=2, isolateEmulatorThread=True)
     even = design_guest({"cpu": cpu}, host=FOUR, annotations=EVEN).domain.cpu_tune
     assert even == CpuTune(vcpu_pins=pin(0, 2), emulator_pin=(1, 3))
@@ -143,7 +143,7 @@ def test_io_threads_are_pinned(domain: JsonObject, pins: tuple[Pin, ...]) -> Non
         ),
     ],
 )
-def test_impossible_tuning_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
+def test_impossible_cpu_pinning_is_refused(domain: JsonObject, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=FOUR)) == refusals
 
 
@@ -173,10 +173,10 @@ def test_realtime_guest_has_the_hint_dedicated_feature() -> None:
         ("1234567890", None),
     ],
 )
-def test_lists_are_parsed(text: str, numbers: tuple[int, ...] | None) -> None:
+def test_cpu_lists_are_parsed(text: str, numbers: tuple[int, ...] | None) -> None:
     assert parse_numbers(text) == numbers
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
-def test_formatted_list_parses_to_the_same_numbers(numbers: set[int]) -> None:
+def test_formatted_cpu_list_parses_to_the_same_numbers(numbers: set[int]) -> None:
     assert parse_numbers(format_numbers(numbers)) == tuple(sorted(numbers))

@@ -66,11 +66,11 @@ INSIDE_ANOTHER = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_field_changes_the_design(field: str) -> None:
+def test_instance_field_changes_the_design(field: str) -> None:
     assert design_guest(uid="u", **CHANGES[field]) != design_guest(uid="u")
 
 
-def test_every_field_is_tested() -> None:
+def test_every_instance_field_is_tested() -> None:
     fields = {field.encode_name for field in structs.fields(VirtualMachineInstanceSpec)}
     assert fields == {*CHANGES, *ELSEWHERE}
 

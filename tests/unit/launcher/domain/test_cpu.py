@@ -28,7 +28,7 @@ def write(element: Element) -> str:
         ),
     ],
 )
-def test_vcpus_are_rendered(vcpus: Vcpus, xml: str) -> None:
+def test_vcpus_are_rendered_as_xml(vcpus: Vcpus, xml: str) -> None:
     domain = Element("domain")
     render_vcpus(domain, vcpus)
     assert write(domain) == xml
@@ -60,7 +60,7 @@ def test_vcpus_are_rendered(vcpus: Vcpus, xml: str) -> None:
         ),
     ],
 )
-def test_cpu_is_rendered(cpu: Cpu, xml: str) -> None:
+def test_cpu_is_rendered_as_xml(cpu: Cpu, xml: str) -> None:
     domain = Element("domain")
     render_cpu(domain, cpu)
     assert write(domain) == xml

@@ -124,9 +124,9 @@ LARGE_XML = f"""\
 """
 
 
-def test_absent_parts_are_left_out() -> None:
+def test_absent_parts_of_a_domain_are_omitted() -> None:
     assert render_domain_xml(SMALL) == SMALL_XML
 
 
-def test_elements_are_rendered_in_the_order_of_libvirt() -> None:
+def test_domain_elements_are_rendered_in_the_order_of_libvirt() -> None:
     assert render_domain_xml(LARGE) == LARGE_XML

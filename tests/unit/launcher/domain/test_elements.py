@@ -1,4 +1,4 @@
-"""Parts of a domain as XML, each empty and complete."""
+"""XML of the parts of a domain, empty and with all fields."""
 
 from collections.abc import Callable
 from typing import Any
@@ -188,7 +188,7 @@ SECURITY = [
 
 
 @pytest.mark.parametrize(("render", "part", "xml"), [*MEMORY, *TUNING, *BOOT, *FEATURES, *CLOCK, *SECURITY])
-def test_part_is_rendered(render: Render, part: object, xml: str) -> None:
+def test_part_of_a_domain_is_rendered_as_xml(render: Render, part: object, xml: str) -> None:
     domain = Element("domain")
     render(domain, part)
     assert "".join(tostring(child, encoding="unicode") for child in domain) == xml

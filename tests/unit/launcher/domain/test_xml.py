@@ -7,7 +7,7 @@ import pytest
 from virtshape.launcher.domain.xml import add, format_numbers, on_off, yes_no
 
 
-def test_none_is_left_out() -> None:
+def test_attributes_with_the_value_none_are_omitted() -> None:
     parent = Element("a")
     add(parent, "b", {"c": 0, "d": None}, text=1)
     add(parent, "e")
@@ -15,7 +15,7 @@ def test_none_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("value", "spellings"), [(True, ("yes", "on")), (False, ("no", "off")), (None, (None, None))])
-def test_booleans_have_two_spellings(value: bool | None, spellings: tuple[str | None, str | None]) -> None:
+def test_booleans_are_yes_no_or_on_off(value: bool | None, spellings: tuple[str | None, str | None]) -> None:
     assert (yes_no(value), on_off(value)) == spellings
 
 

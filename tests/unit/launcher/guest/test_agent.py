@@ -11,7 +11,7 @@ from virtshape.launcher.guest.agent import (
 from virtshape.launcher.report import GuestOs, Interface
 
 
-def test_operating_system_is_parsed() -> None:
+def test_operating_system_reported_by_the_agent_is_parsed() -> None:
     info = {
         "os.id": "debian",
         "os.name": "Debian GNU/Linux",
@@ -45,7 +45,7 @@ def test_invalid_agent_data_is_ignored() -> None:
     assert len(read_filesystems({"fs.count": 10**9})) == MAX_ITEMS
 
 
-def test_users_and_filesystems_are_parsed() -> None:
+def test_users_and_filesystems_reported_by_the_agent_are_parsed() -> None:
     assert read_users({"user.count": 1, "user.0.name": "eva", "user.0.login-time": 1500}) == (
         User(name="eva", login_time=1.5),
     )

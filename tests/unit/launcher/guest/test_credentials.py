@@ -1,4 +1,4 @@
-"""Keys and passwords are set in the guest once, and again after a change."""
+"""SSH keys and passwords are set in the guest once, and again after a change."""
 
 import threading
 from importlib.util import find_spec
@@ -58,7 +58,7 @@ def build(tmp_path: Path, *logins: Login) -> tuple[Any, Domain, ReportPublisher]
     return CredentialSync(logins, domain, reports), domain, reports
 
 
-def test_files_become_passwords_and_keys(tmp_path: Path) -> None:
+def test_credential_files_are_read_as_passwords_and_ssh_keys(tmp_path: Path) -> None:
     passwords = write(tmp_path / "passwords", root="hunter2", admin="correct horse")
     keys = Login(directory=write(tmp_path / "keys", one="# mine\nssh-a A\n", two="ssh-b B").directory, users=("u", "v"))
     sync, domain, reports = build(tmp_path, passwords, keys)
@@ -91,13 +91,13 @@ def test_agent_error_is_reported_and_the_request_retried(tmp_path: Path) -> None
     assert (reports.report.logins, domain.calls) == ("", [("x", "1", 0)])
 
 
-def test_missing_secret_is_reported(tmp_path: Path) -> None:
+def test_missing_credential_secret_is_reported(tmp_path: Path) -> None:
     sync, _, reports = build(tmp_path, Login(directory=str(tmp_path / "gone")))
     sync.sync()
     assert "reading a secret failed: " in (reports.report.logins or "")
 
 
-def test_sync_starts_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Path) -> None:
+def test_credential_sync_runs_from_agent_connection_to_guest_end(tmp_path: Path) -> None:
     sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
     sync.start()
     assert reports.wait_for(lambda report: report.logins == "", SOON)

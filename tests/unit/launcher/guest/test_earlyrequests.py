@@ -14,7 +14,7 @@ def starting(tmp_path: Path) -> EarlyRequestHandler:
     return EarlyRequestHandler(ReportPublisher(tmp_path / "report.json", Report()), None)
 
 
-def test_status_is_available_during_preparation(starting: EarlyRequestHandler) -> None:
+def test_guest_status_is_available_during_preparation(starting: EarlyRequestHandler) -> None:
     assert starting.answer(Status()) == Answer(report=Report())
     assert starting.stop is None
 

@@ -26,11 +26,11 @@ GROWN = """
         pytest.param(GROWN, MemoryRange(1048576, 4194304, "virtiomem0"), id="used in part"),
     ],
 )
-def test_memory_range_is_found_in_the_domain(xml: str, memory_range: MemoryRange | None) -> None:
+def test_hotpluggable_memory_range_is_read_from_domain_xml(xml: str, memory_range: MemoryRange | None) -> None:
     assert find_memory_range(xml) == memory_range
 
 
-def test_memory_is_added_in_multiples_of_the_block_size() -> None:
+def test_memory_is_hotplugged_in_multiples_of_the_block_size() -> None:
     assert render_memory_device(MemoryRange(1048576, 4194304, "virtiomem0"), 2099199) == (
         '<memory model="virtio-mem"><target><size unit="KiB">3145728</size><node>0</node><block unit="KiB">2048</block>'
         '<requested unit="KiB">1048576</requested></target><alias name="virtiomem0" /></memory>'

@@ -30,5 +30,5 @@ def test_domain_xml_is_parsed_for_the_report() -> None:
     )
 
 
-def test_connected_agent_is_detected() -> None:
+def test_connected_guest_agent_is_detected() -> None:
     assert inspect_domain(LIVE.replace("STATE", "connected"), {}).agent

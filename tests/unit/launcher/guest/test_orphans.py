@@ -8,7 +8,7 @@ def write_process(proc: Path, pid: int, name: str, state: str, parent: int, sess
     (proc / str(pid) / "stat").write_text(f"{pid} ({name}) {state} {parent} {session} {session} 0 -1 0\n")
 
 
-def test_only_ended_children_are_listed(tmp_path: Path) -> None:
+def test_only_exited_child_processes_are_listed(tmp_path: Path) -> None:
     write_process(tmp_path, 10, "qemu-system-x86", "Z", 7, 9)
     write_process(tmp_path, 11, "odd) name (", "Z", 7, 11)
     write_process(tmp_path, 12, "swtpm", "S", 7, 12)

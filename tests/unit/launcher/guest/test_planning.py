@@ -21,7 +21,7 @@ def plan(directory: Path, domain: JsonObject | None = None, *, state: str | None
     return make_plan(directory)
 
 
-def test_launch_request_becomes_a_plan(tmp_path: Path) -> None:
+def test_launch_request_is_converted_to_a_plan(tmp_path: Path) -> None:
     made = plan(tmp_path, startStrategy="Paused", terminationGracePeriodSeconds=5)
     assert isinstance(made, Plan)
     assert (made.name, made.paused, made.grace, made.accelerator) == ("default_tested", True, 5, "tcg")
@@ -76,7 +76,7 @@ KEYS: JsonObject = {
 BY_DISK: JsonObject = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"secretName": "k"}}}
 
 
-def test_logins_set_by_an_agent_are_found_and_missing_ones_refused(tmp_path: Path) -> None:
+def test_agent_credentials_are_found_and_missing_secrets_are_refused(tmp_path: Path) -> None:
     credentials = [{"userPassword": BY_AGENT}, {"sshPublicKey": KEYS}, {"sshPublicKey": BY_DISK}]
     vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", accessCredentials=credentials)
     launch_request = LaunchRequest(vmi=vmi, host=EMULATING, mounts={"s-access-cred": "/s", "k-access-cred": "/k"})

@@ -18,19 +18,19 @@ def test_plan_is_returned_from_another_process(tmp_path: Path) -> None:
     assert plan.name != str(os.getpid())
 
 
-def test_report_of_a_refused_guest_is_returned(tmp_path: Path) -> None:
+def test_planning_process_returns_the_report_of_a_refused_guest(tmp_path: Path) -> None:
     refused = Report(state="failed", reason="NotPossibleHere", message="no")
     assert Preparation(lambda _: refused, tmp_path).wait() == refused
 
 
-def test_exception_becomes_a_report(tmp_path: Path) -> None:
+def test_exception_during_planning_becomes_a_report(tmp_path: Path) -> None:
     def fail(_: Path) -> Plan:
         raise KeyError("a mistake")
 
     assert Preparation(fail, tmp_path).wait() == Report(state="failed", reason="NotStarted", message=NOTHING)
 
 
-def test_preparation_can_be_cancelled(tmp_path: Path) -> None:
+def test_planning_process_can_be_cancelled(tmp_path: Path) -> None:
     def take_long(_: Path) -> Plan:
         time.sleep(600)
         raise AssertionError

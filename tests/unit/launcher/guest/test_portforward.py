@@ -30,7 +30,7 @@ def plan(**forwards: tuple[Forward, ...]) -> Plan:
 
 @pytest.fixture
 def free() -> Iterator[int]:
-    """A free port outside the ephemeral range."""
+    """Return a free port outside the ephemeral range."""
     for port in range(20000, 30000):
         with socket.socket() as probe:
             try:
@@ -105,7 +105,7 @@ def test_interface_without_ports_to_forward_is_reported(netdevs: dict[str, str],
         forwarding.open(80, "tcp", interface)
 
 
-def test_failed_port_does_not_prevent_others() -> None:
+def test_failed_port_forwarding_does_not_prevent_others() -> None:
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", 81, 81))), Monitor("-:80"))
     assert [one.port for one in forwarding.open_named()] == [81]
     with pytest.raises(ForwardError, match="forwarding port 80 failed: could not set up"):

@@ -44,7 +44,7 @@ class Guest:
         ProbeWorkers(checks, self.reports, lambda _: self.problem, self.given_up.put).start()
 
 
-def test_guest_is_ready_only_while_its_check_succeeds(tmp_path: Path) -> None:
+def test_guest_is_ready_only_while_its_readiness_probe_succeeds(tmp_path: Path) -> None:
     guest = Guest(tmp_path, Checks(readiness=CHECK), Report(state="running", unready="not probed"))
     assert guest.reports.wait_for(lambda report: report.unready == "readiness probe failed: it sleeps", SOON)
     guest.problem = ""
@@ -55,7 +55,7 @@ def test_guest_is_ready_only_while_its_check_succeeds(tmp_path: Path) -> None:
     assert guest.given_up.empty()
 
 
-def test_failed_liveness_is_reported_once(tmp_path: Path) -> None:
+def test_failed_liveness_probe_is_reported_once(tmp_path: Path) -> None:
     guest = Guest(tmp_path, Checks(liveness=CHECK), Report(state="running"))
     assert guest.given_up.get(timeout=SOON) == "it sleeps"
     assert guest.reports.report == Report(state="running")
@@ -96,11 +96,13 @@ CONNECTIONS = {
 
 
 @pytest.mark.parametrize(("connections", "message"), CONNECTIONS.values(), ids=CONNECTIONS)
-def test_connection_counts_once_the_guest_accepts_it(port: int, connections: tuple[str, ...], message: str) -> None:
+def test_tcp_probe_succeeds_once_the_guest_accepts_the_connection(
+    port: int, connections: tuple[str, ...], message: str
+) -> None:
     assert ask_port(port, Check(way="tcp", port=80, timeout=0.2), *connections) == message
 
 
-def test_connection_refused_by_the_guest_is_a_failure() -> None:
+def test_tcp_probe_fails_if_the_guest_refuses_the_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
 
@@ -112,7 +114,7 @@ def test_connection_refused_by_the_guest_is_a_failure() -> None:
         assert questions.check(Check(way="tcp", port=80, timeout=30)) == "the guest does not listen on port 80"
 
 
-def test_connection_to_another_host_needs_no_forwarding(port: int) -> None:
+def test_probe_of_another_host_needs_no_port_forwarding(port: int) -> None:
     check = Check(way="tcp", port=port, host="127.0.0.1")
     assert Prober(refuse_port, lambda: SENT, refuse_agent).check(check) == ""
 
@@ -121,7 +123,7 @@ def refuse_port(port: int) -> tuple[str, int]:
     raise ConnectionError(f"no way to port {port}")
 
 
-def test_unreachable_port_is_reported() -> None:
+def test_probe_of_an_unreachable_port_reports_the_reason() -> None:
     assert Prober(refuse_port, str, refuse_agent).check(Check(way="tcp", port=80)) == "no way to port 80"
 
 
@@ -134,7 +136,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize(("status", "message"), STATUSES.items(), ids=map(str, STATUSES))
-def test_http_status_decides_the_result(status: int, message: str) -> None:
+def test_http_status_decides_the_result_of_a_probe(status: int, message: str) -> None:
     with serve(lambda _: Response(b"", status)) as server:
         check = Check(way="http", port=80, path="/healthy?", headers=(("X-Who", "me"),), timeout=30)
         port = int(server.address.rpartition(":")[2])
@@ -143,7 +145,7 @@ def test_http_status_decides_the_result(status: int, message: str) -> None:
     assert server.list_headers("X-Who") == ["me"]
 
 
-def test_silent_port_fails_an_http_check(port: int) -> None:
+def test_http_probe_fails_without_a_response(port: int) -> None:
     assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
 
 
@@ -198,7 +200,7 @@ def query_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
     return Prober(refuse_port, str, respond).check(check), asked
 
 
-def test_agent_that_answers_a_ping_is_healthy() -> None:
+def test_guest_agent_ping_probe_succeeds_if_the_agent_responds() -> None:
     assert query_agent(Check(way="ping"), {"return": {}}) == ("", [{"execute": "guest-ping"}])
     silent = Prober(refuse_port, str, refuse_agent).check(Check(way="ping"))
     assert silent == 'no agent for {"execute": "guest-ping"} within 1.0'
@@ -214,7 +216,7 @@ OUTCOMES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("outcome", "message"), OUTCOMES.values(), ids=OUTCOMES)
-def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], message: str) -> None:
+def test_exit_code_decides_the_result_of_an_exec_probe(outcome: dict[str, Any], message: str) -> None:
     output, asked = query_agent(
         Check(way="exec", command=("test", "-e", "/x"), timeout=5),
         {"return": {"pid": 7}},
@@ -227,7 +229,7 @@ def test_exit_code_of_a_command_decides_the_result(outcome: dict[str, Any], mess
 
 
 @pytest.mark.parametrize(("check", "well", "answers", "verdicts"), TALLIES.values(), ids=TALLIES)
-def test_consecutive_results_are_counted(check: Check, well: bool, answers: str, verdicts: str) -> None:
+def test_probe_thresholds_count_consecutive_results(check: Check, well: bool, answers: str, verdicts: str) -> None:
     tally, seen = Tally(check, well=well), ""
     for answer in answers:
         tally.count(well=answer == "+")

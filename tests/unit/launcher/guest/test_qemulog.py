@@ -36,7 +36,7 @@ def test_last_message_of_qemu_is_found(tmp_path: Path, log: str, message: str) -
     assert find_last_message(path) == message
 
 
-def test_missing_log_has_no_message(tmp_path: Path) -> None:
+def test_missing_qemu_log_has_no_message(tmp_path: Path) -> None:
     assert find_last_message(tmp_path / "vm.log") == ""
 
 
@@ -63,5 +63,5 @@ def test_missing_log_has_no_message(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_start_error_is_explained(error: str, message: str) -> None:
+def test_start_error_has_the_message_of_qemu_or_libvirt(error: str, message: str) -> None:
     assert format_start_error(error) == message

@@ -7,7 +7,7 @@ from virtshape.launcher.guest.reportpublisher import ReportPublisher, find_repor
 from virtshape.launcher.report import Report
 
 
-def test_file_has_the_latest_report(tmp_path: Path) -> None:
+def test_report_file_has_the_latest_report(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     assert find_report(path) is None
     reports = ReportPublisher(path, Report(launcher_pid=7))
@@ -36,7 +36,7 @@ def test_watchers_get_changed_reports_only(tmp_path: Path) -> None:
     assert list(following) == [Report(state="succeeded")]
 
 
-def test_caller_can_wait_for_a_change(tmp_path: Path) -> None:
+def test_caller_can_wait_for_a_changed_report(tmp_path: Path) -> None:
     reports = ReportPublisher(tmp_path / "report.json", Report())
     assert not reports.wait_for(lambda report: report.state == "paused", 0.01)
     threading.Timer(0.02, reports.publish, kwargs={"state": "paused"}).start()

@@ -44,7 +44,7 @@ def answer(request: Request) -> Answer:
     raise RuntimeError("no way")
 
 
-def test_each_line_is_answered_and_invalid_ones_with_an_error(directory: Path) -> None:
+def test_control_socket_answers_each_line_and_reports_invalid_requests(directory: Path) -> None:
     serving = ControlServer(directory / "control.sock", ReportPublisher(directory / "report.json", Report()), answer)
     client = Client(directory / "control.sock")
     client.send(format_line(Status()))
@@ -64,7 +64,7 @@ def test_each_line_is_answered_and_invalid_ones_with_an_error(directory: Path) -
     assert not (directory / "control.sock").exists()
 
 
-def test_watchers_get_every_report_until_the_end(directory: Path) -> None:
+def test_watchers_of_the_control_socket_get_every_report(directory: Path) -> None:
     reports = ReportPublisher(directory / "report.json", Report())
     serving = ControlServer(directory / "control.sock", reports, answer)
     client = Client(directory / "control.sock")
@@ -79,7 +79,7 @@ def test_watchers_get_every_report_until_the_end(directory: Path) -> None:
     client.close()
 
 
-def test_socket_is_accessible_by_its_owner_only(directory: Path) -> None:
+def test_control_socket_is_accessible_by_its_owner_only(directory: Path) -> None:
     path = directory / "control.sock"
     path.touch()
     serving = ControlServer(path, ReportPublisher(directory / "report.json", Report()), answer)

@@ -7,7 +7,7 @@ from virtshape.launcher.guest.shutdown import GracefulShutdown
 SOON = 60.0
 
 
-def test_guest_is_ended_after_its_grace_period() -> None:
+def test_guest_is_killed_after_its_grace_period() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
     began = time.monotonic()
@@ -26,7 +26,7 @@ def test_later_request_can_only_shorten_the_grace_period() -> None:
     assert happened.get(timeout=SOON) == "ended after 0.05"
 
 
-def test_guest_that_has_shut_down_is_not_ended() -> None:
+def test_guest_that_has_shut_down_is_not_killed() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
     stopping.request(600)
@@ -40,7 +40,7 @@ def test_guest_that_has_shut_down_is_not_ended() -> None:
     assert happened.empty()
 
 
-def test_zero_grace_period_ends_the_guest_at_once() -> None:
+def test_zero_grace_period_kills_the_guest_immediately() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
     stopping.request(0)

@@ -1,4 +1,4 @@
-"""Disks that are attached to a running guest: their design, their XML, and what this host refuses."""
+"""Disks that are attached to a running guest: design, XML and refusals."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def mount(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_scsi_disk_gets_the_first_free_device_name_and_address(mount: Path) -> None:
+def test_hotplugged_scsi_disk_gets_the_first_free_device_name_and_address(mount: Path) -> None:
     request = build_request(mount, {"disk": {"bus": "scsi"}, "serial": "1234", "cache": "writethrough"})
     disk = design_disk(request, str(mount), "data", {"sda", "sdb", "sdd", "vda"})
     assert (disk.target, disk.bus, disk.serial) == ("sdc", "scsi", "1234")
@@ -45,7 +45,7 @@ def test_scsi_disk_gets_the_first_free_device_name_and_address(mount: Path) -> N
     assert 'unit="2"' in xml
 
 
-def test_virtio_disk_leaves_its_port_to_libvirt(mount: Path) -> None:
+def test_libvirt_chooses_the_pci_port_of_a_hotplugged_virtio_disk(mount: Path) -> None:
     disk = design_disk(build_request(mount, {"disk": {"bus": "virtio"}}), str(mount), "data", {"sda", "vda"})
     assert (disk.target, disk.address, disk.io_thread) == ("vdb", None, None)
 
@@ -67,14 +67,14 @@ def test_virtio_disk_leaves_its_port_to_libvirt(mount: Path) -> None:
     ],
     ids=["hotplug disabled", "own I/O thread", "LUN without a block device"],
 )
-def test_impossible_disks_are_refused_with_their_field(
+def test_disk_that_cannot_be_hotplugged_is_refused_with_its_field(
     mount: Path, disk: JsonObject, devices: JsonObject, message: str
 ) -> None:
     with pytest.raises(HotplugError, match=message):
         design_disk(build_request(mount, disk, **devices), str(mount), "data", set())
 
 
-def test_claim_without_an_image_is_refused(tmp_path: Path) -> None:
+def test_hotplug_of_a_claim_without_an_image_is_refused(tmp_path: Path) -> None:
     request = build_request(tmp_path, {"disk": {"bus": "scsi"}})
     with pytest.raises(HotplugError, match=r"spec.volumes\[0\].persistentVolumeClaim: it contains no disk.img"):
         design_disk(request, str(tmp_path), "data", set())

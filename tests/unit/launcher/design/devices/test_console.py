@@ -28,20 +28,20 @@ def test_agent_channel_is_always_present() -> None:
     assert design_with({"autoattachSerialConsole": False}).devices.channels == (AGENT,)
 
 
-def test_downward_metrics_need_support_by_the_host() -> None:
+def test_downward_metrics_require_host_support() -> None:
     assert design_with({"downwardMetrics": {}}, host=Host(downward_metrics=True)).devices.channels == (AGENT, METRICS)
     refusals = list_refusals(design_with({"downwardMetrics": {}}))
     assert refusals == {"downwardMetrics": "downward metrics are not supported on this host"}
 
 
-def test_client_passthrough_gives_four_usb_redirections() -> None:
+def test_client_passthrough_adds_four_usb_redirection_devices() -> None:
     design = design_with({"clientPassthrough": {}})
     assert design.devices.redirections == tuple(Redirection(f"/guest/usb{port}.sock") for port in range(4))
     refusals = list_refusals(design_with({"clientPassthrough": {}}, host=Host(usb_redirection=False)))
     assert refusals == {"clientPassthrough": "USB redirection is not supported by the QEMU of this host"}
 
 
-def test_virtiofs_needs_support_by_the_host() -> None:
+def test_virtiofs_requires_host_support() -> None:
     devices = {"filesystems": [{"name": "data", "virtiofs": {}}]}
     design = design_with(devices, host=Host(virtiofs=True))
     assert design.devices.filesystems == (Filesystem("data", "/guest/data.virtiofs.sock"),)
@@ -57,7 +57,7 @@ def test_virtiofs_needs_support_by_the_host() -> None:
         pytest.param({"cloudInitNoCloud": {"userData": "x"}}, False, id="without"),
     ],
 )
-def test_tags_are_refused_only_with_a_config_drive(volume: JsonObject, refused: bool) -> None:
+def test_device_tags_are_refused_only_with_a_config_drive(volume: JsonObject, refused: bool) -> None:
     devices = {
         "disks": [{"name": "init", "cdrom": {}, "tag": "a"}],
         "interfaces": [{"name": "default", "masquerade": {}, "tag": "b"}],

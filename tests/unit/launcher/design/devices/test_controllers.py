@@ -60,7 +60,7 @@ def test_each_bus_in_use_has_a_controller(devices: JsonObject, expected: tuple[C
         pytest.param({"gpus": [{"name": "g", "deviceName": "example.com/gpu"}]}, 4, id="a GPU"),
     ],
 )
-def test_four_pci_ports_are_spare(devices: JsonObject, used: int) -> None:
+def test_four_spare_pci_ports_are_added(devices: JsonObject, used: int) -> None:
     host = Host(devices={"example.com/gpu": ("0000:65:00.0",)})
     design = design_with(devices, host=host, networks=[{"name": "default", "pod": {}}])
     ports = tuple(controller for controller in design.devices.controllers if controller.kind == "pci")
@@ -68,7 +68,7 @@ def test_four_pci_ports_are_spare(devices: JsonObject, used: int) -> None:
 
 
 @pytest.mark.parametrize(("machine", "count"), [("q35", 7), ("pc-q35-7.2", 7), ("virt-7.2", 7), ("pc", 0)])
-def test_only_pci_express_machines_have_ports(machine: str, count: int) -> None:
+def test_only_pci_express_machines_have_pci_ports(machine: str, count: int) -> None:
     controllers = design_with(domain={"machine": {"type": machine}}).devices.controllers
     assert sum(controller.kind == "pci" for controller in controllers) == count
 
@@ -87,6 +87,6 @@ def test_only_pci_express_machines_have_ports(machine: str, count: int) -> None:
         ),
     ],
 )
-def test_other_architectures_have_their_own_controllers(architecture: str, expected: tuple[Controller, ...]) -> None:
+def test_controllers_depend_on_the_architecture(architecture: str, expected: tuple[Controller, ...]) -> None:
     design = design_with(architecture=architecture, domain={"machine": {"type": ""}})
     assert design.devices.controllers == expected

@@ -89,7 +89,7 @@ LUN = replace(
         ),
     ],
 )
-def test_disk_has_the_requested_fields(given: JsonObject, source: Source, expected: Disk) -> None:
+def test_disk_design_has_the_requested_fields(given: JsonObject, source: Source, expected: Disk) -> None:
     design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert (design.devices.disks, design.refusals, design.notes) == ((expected,), (), ())
 
@@ -106,7 +106,7 @@ def test_block_sizes_match_the_storage_if_requested() -> None:
     assert [find_sizes(9_000_000), find_sizes(10_000_000)] == [BlockSizes(512, 4096), BlockSizes(512, 4096, 65536)]
 
 
-def test_preallocated_disk_is_not_discarded() -> None:
+def test_preallocated_disk_has_no_discard() -> None:
     source = Source(path="/d", preallocated=True, direct_io=True)
     expected = replace(PLAIN, source=source, cache="none", io="native", discard=False)
     assert design_with(build_disk(), sources={"root": source}, **build_volumes("root")).devices.disks == (expected,)
@@ -117,7 +117,7 @@ def test_cdrom_without_a_volume_is_an_empty_drive() -> None:
     assert (design.devices.disks, design.refusals) == ((replace(CDROM, source=None, cache=None),), ())
 
 
-def test_targets_are_named_in_order_and_share_names_except_on_virtio() -> None:
+def test_disk_targets_are_named_in_order_and_virtio_has_its_own_names() -> None:
     buses = ("virtio", "sata", "scsi", "virtio", "usb", "scsi")
     disks = [{"name": f"d{index}", "disk": {"bus": bus}} for index, bus in enumerate(buses)]
     names = [f"d{index}" for index in range(len(buses))]
@@ -132,7 +132,7 @@ def test_targets_are_named_in_order_and_share_names_except_on_virtio() -> None:
     ]
 
 
-def test_hotpluggable_volumes_come_last_so_that_the_guest_boots_from_others() -> None:
+def test_hotpluggable_volumes_are_last_in_the_boot_order() -> None:
     disks = [{"name": name, "disk": {"bus": "scsi"}} for name in ("data", "root")]
     volumes = [
         {"name": "data", "persistentVolumeClaim": {"claimName": "data", "hotpluggable": True}},
@@ -253,7 +253,7 @@ def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonO
         ),
     ],
 )
-def test_unsupported_field_is_refused(given: JsonObject, source: Source, field: str, reason: str) -> None:
+def test_unsupported_disk_field_is_refused(given: JsonObject, source: Source, field: str, reason: str) -> None:
     design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert list_refusals(design) == {field: reason}
 
@@ -289,7 +289,7 @@ def test_disk_without_a_source_is_refused(spec: dict[str, Any], field: str, reas
     assert list_refusals(design_with(build_disk(disk={}), **spec)) == {field: reason}
 
 
-def test_reservations_use_the_helper_of_the_host() -> None:
+def test_scsi_reservations_use_the_helper_of_the_host() -> None:
     host = Host(reservations="/run/helper.sock")
     design = design_with(
         build_disk(lun={"reservation": True}), host=host, sources={"root": BLOCK}, **build_volumes("root")

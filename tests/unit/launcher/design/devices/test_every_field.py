@@ -243,7 +243,7 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_field_changes_the_design(field: str) -> None:
+def test_device_field_changes_the_design(field: str) -> None:
     one, other = (
         design_with(host=HOST, sources={"root": BLOCK}, domain={"cpu": {"cores": 2}}, **instance)
         for instance in CHANGES[field]
@@ -251,6 +251,6 @@ def test_field_changes_the_design(field: str) -> None:
     assert one != other
 
 
-def test_every_field_is_tested() -> None:
+def test_every_device_field_is_tested() -> None:
     known = {f"{struct.__name__}.{field.encode_name}" for struct in STRUCTS for field in fields(struct)}
     assert known == {*CHANGES, *WITHOUT_EFFECT}

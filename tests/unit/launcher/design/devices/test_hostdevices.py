@@ -74,7 +74,7 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
         ),
     ],
 )
-def test_device_is_passed_through(devices: JsonObject, expected: HostDevice) -> None:
+def test_host_device_is_passed_through(devices: JsonObject, expected: HostDevice) -> None:
     networks = [{"name": "default", "multus": {"networkName": "blue"}}]
     design = design_with(devices, host=HOST, networks=networks)
     assert (design.devices.host_devices, design.refusals) == ((expected,), ())
@@ -91,7 +91,7 @@ def test_each_device_is_passed_through_once_and_one_has_a_display() -> None:
     assert list_refusals(design) == {"gpus[2].deviceName": "this host offers no more example.com/vgpu"}
 
 
-def test_device_that_the_host_does_not_offer_is_refused() -> None:
+def test_device_that_the_host_does_not_have_is_refused() -> None:
     devices = {
         "gpus": [{"name": "g", "deviceName": "example.com/gpu"}, {"name": "c", "claimName": "c", "requestName": "r"}],
         "hostDevices": [{"name": "h", "deviceName": "example.com/qat"}, {"name": "c", "claimName": "c"}],

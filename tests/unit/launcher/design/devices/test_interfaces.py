@@ -61,12 +61,12 @@ STAND_IN = "user-mode networking is used instead: the guest has a private addres
         ),
     ],
 )
-def test_interface_has_the_requested_fields(given: JsonObject, expected: Interface) -> None:
+def test_interface_design_has_the_requested_fields(given: JsonObject, expected: Interface) -> None:
     design = design_with(build_interface(**given), **POD_NETWORK)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
 
 
-def test_absent_interface_is_left_out() -> None:
+def test_interface_with_state_absent_is_omitted() -> None:
     assert design_with(build_interface(state="absent"), **POD_NETWORK).devices.interfaces == ()
 
 

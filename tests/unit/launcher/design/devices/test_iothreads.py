@@ -1,4 +1,4 @@
-"""I/O threads: their number, and the disks that each serves."""
+"""Number of I/O threads, and the assignment of disks to them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from virtshape.launcher.report import Note
 
 
 def build_disks(*kinds: str) -> JsonObject:
-    """Build disks from their buses; `!` gives a disk its own thread."""
+    """Build disks from their buses; `!` after a bus gives the disk a dedicated I/O thread."""
     return {
         "disks": [
             {"name": f"d{index}", "disk": {"bus": kind.rstrip("!")}, "dedicatedIOThread": kind.endswith("!") or None}
@@ -63,7 +63,7 @@ def build_disks(*kinds: str) -> JsonObject:
         ),
     ],
 )
-def test_threads_are_assigned_to_disks(
+def test_io_threads_are_assigned_to_disks(
     kinds: list[str], domain: JsonObject, total: int, threads: list[int | None]
 ) -> None:
     design = design_with(build_disks(*kinds), domain=domain)
@@ -71,7 +71,7 @@ def test_threads_are_assigned_to_disks(
 
 
 @pytest.mark.parametrize(("libvirt", "noted"), [(9_000_000, True), (10_000_000, False)])
-def test_threads_of_a_pool_are_assigned_round_robin(libvirt: int, noted: bool) -> None:
+def test_io_threads_of_a_pool_are_assigned_round_robin(libvirt: int, noted: bool) -> None:
     domain = {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}}
     design = design_with(build_disks("virtio", "virtio", "virtio"), domain=domain, host=Host(libvirt=libvirt))
     note = Note("spec.domain.ioThreadsPolicy", "each disk uses one thread of the pool, assigned round-robin")
@@ -88,7 +88,7 @@ def test_threads_of_a_pool_are_assigned_round_robin(libvirt: int, noted: bool) -
         pytest.param(["virtio"], {"ioThreadsPolicy": "shared"}, {}, id="no SCSI disk"),
     ],
 )
-def test_scsi_disks_use_the_thread_of_their_controller(
+def test_scsi_disks_use_the_io_thread_of_their_controller(
     kinds: list[str], domain: JsonObject, driver: dict[str, Any]
 ) -> None:
     design = design_with(build_disks(*kinds), domain={"cpu": {"cores": 3}, **domain})

@@ -54,7 +54,7 @@ def test_rng_is_present_if_requested() -> None:
         pytest.param({}, "amd64", None, {"watchdog": "has no model: add i6300esb"}, id="without a model"),
     ],
 )
-def test_watchdog_depends_on_the_architecture(
+def test_watchdog_model_depends_on_the_architecture(
     watchdog: JsonObject | None, architecture: str, expected: Watchdog | None, refusals: dict[str, str]
 ) -> None:
     given = None if watchdog is None else {"name": "w", **watchdog}

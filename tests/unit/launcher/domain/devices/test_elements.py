@@ -1,4 +1,4 @@
-"""Each device as XML, with all and with the fewest fields."""
+"""XML of each device, with all fields and with required fields only."""
 
 from xml.etree.ElementTree import tostring
 
@@ -162,22 +162,22 @@ def render(**devices: object) -> str:
 
 
 @pytest.mark.parametrize(("disk", "expected"), DISKS)
-def test_disk_is_rendered(disk: Disk, expected: str) -> None:
+def test_disk_is_rendered_as_xml(disk: Disk, expected: str) -> None:
     assert render(disks=(disk,)) == expected
 
 
 @pytest.mark.parametrize(("controller", "expected"), CONTROLLERS)
-def test_controller_is_rendered(controller: Controller, expected: str) -> None:
+def test_controller_is_rendered_as_xml(controller: Controller, expected: str) -> None:
     assert render(controllers=(controller,)) == expected
 
 
 @pytest.mark.parametrize(("interface", "expected"), INTERFACES)
-def test_interface_is_rendered_without_its_open_ports(interface: Interface, expected: str) -> None:
+def test_interface_is_rendered_as_xml_without_its_open_ports(interface: Interface, expected: str) -> None:
     assert render(interfaces=(interface,)) == expected
 
 
 @pytest.mark.parametrize(("device", "expected"), HOST_DEVICES)
-def test_host_device_is_rendered(device: object, expected: str) -> None:
+def test_host_device_is_rendered_as_xml(device: object, expected: str) -> None:
     assert render(host_devices=(device,)) == expected
 
 
@@ -273,5 +273,5 @@ def test_host_device_is_rendered(device: object, expected: str) -> None:
         ),
     ],
 )
-def test_device_is_rendered(family: str, device: object, expected: str) -> None:
+def test_other_device_is_rendered_as_xml(family: str, device: object, expected: str) -> None:
     assert render(**{family: device}) == expected

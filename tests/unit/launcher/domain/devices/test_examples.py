@@ -1,5 +1,5 @@
 """
-Devices checked with libvirt's schema, and with its driver if any host can have them.
+Devices checked with libvirt's schema, and with its driver if they need no special hardware.
 
 Host devices that a test cannot have are checked against the schema only.
 """
@@ -105,7 +105,7 @@ ENCRYPTED: JsonObject = {
 
 
 def design(devices: JsonObject, source: Source = FILE, **rest: Any) -> str:
-    """Return a domain with these devices, none of which is refused."""
+    """Return a domain with these devices; fail if one is refused."""
     designed = design_with(
         devices,
         host=HOST,
@@ -192,6 +192,6 @@ def test_qemu_starts_with_all_other_devices(driver: Driver) -> None:
     assert driver.start(write_domain(designed, name="others")) is None
 
 
-def test_qemu_starts_with_the_fewest_devices(driver: Driver) -> None:
+def test_qemu_starts_with_a_minimal_set_of_devices(driver: Driver) -> None:
     designed = design_with(OTHERS["minimal devices"], directory=str(driver.directory))
     assert driver.start(write_domain(designed, machine="pc", name="little")) is None
