@@ -50,7 +50,7 @@ def test_io_thread_pool_without_a_size_keeps_the_size_of_the_vm(given: JsonObjec
     ("field", "own"),
     [("ioThreadsPolicy", "auto"), ("launchSecurity", {"tdx": {}})],
 )
-def test_io_threads_unset_in_the_instance_type_are_kept(field: str, own: object) -> None:
+def test_io_threads_policy_and_launch_security_of_the_vm_are_kept(field: str, own: object) -> None:
     assert apply_to_domain({field: own}, {})[field] == own
 
 

@@ -25,7 +25,7 @@ from virtshape.launcher.report import Report
         pytest.param(b'{"ask":"set_vcpus","count":4}\n', SetVcpus(count=4), id="name of two words"),
     ],
 )
-def test_requests_are_lines_of_json(line: bytes, request_: Request) -> None:
+def test_control_requests_are_lines_of_json(line: bytes, request_: Request) -> None:
     assert parse_request(line) == request_
     assert format_line(request_) == line
 
@@ -41,12 +41,12 @@ def test_requests_are_lines_of_json(line: bytes, request_: Request) -> None:
         b'{"ask":"kill","x":1}',
     ],
 )
-def test_invalid_request_is_refused(line: bytes) -> None:
+def test_invalid_control_request_is_rejected(line: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_request(line)
 
 
-def test_answers_are_lines_of_json() -> None:
+def test_control_answers_are_lines_of_json() -> None:
     answer = Answer(error="no", report=Report(state="running"))
     assert format_line(answer) == b'{"error":"no","report":{"state":"running"}}\n'
     assert parse_answer(format_line(answer)) == answer

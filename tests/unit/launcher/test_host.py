@@ -1,4 +1,4 @@
-"""The host in launch requests, which launcher processes of earlier and later releases read."""
+"""The host section of launch requests, which launcher processes of other releases read too."""
 
 import json
 

@@ -191,7 +191,7 @@ def test_failing_thread_is_logged_noted_and_restarted(
 
 
 def test_thread_that_collects_exit_codes_continues_after_a_failure(tmp_path: Path) -> None:
-    """In a separate process, which becomes the parent of all its orphaned descendants."""
+    """Run in a separate process, because the process becomes the parent of its orphaned descendants."""
     program = """
         import json, os, sys, time
         from pathlib import Path

@@ -34,14 +34,14 @@ def _refuse(vm: VirtualMachine, *objects: Model, **options: Any) -> StatusError:
     return refusal.value
 
 
-def test_objects_are_structs_or_json() -> None:
+def test_expander_accepts_structs_and_json() -> None:
     vm = build_vm(instancetype="small", preference="linux")
     structs = [build_instancetype(), build_preference()]
     from_json = Expander([encode(each) for each in structs]).expand(encode(vm))
     assert from_json == Expander(structs).expand(encode(vm))
 
 
-def test_inputs_are_not_modified() -> None:
+def test_expander_does_not_modify_its_inputs() -> None:
     objects = [build_instancetype(), build_preference(devices={"preferredDiskBus": "virtio"})]
     before = to_tree(objects)
     vm = encode(build_vm(instancetype="small", preference="linux", template=ROOT_VOLUME))
@@ -50,7 +50,7 @@ def test_inputs_are_not_modified() -> None:
     assert to_tree(objects) == before
 
 
-def test_other_kinds_are_rejected() -> None:
+def test_expander_rejects_other_kinds() -> None:
     text = encode(build_vm()).replace(b'"VirtualMachine"', b'"VirtualMachineInstance"')
     with pytest.raises(StatusError, match="expected a VirtualMachine, got a VirtualMachineInstance"):
         Expander().expand(text)
@@ -64,7 +64,7 @@ def test_instancetype_is_inferred_from_a_claim() -> None:
     assert _domain(vm, claim, build_instancetype())["memory"] == {"guest": "2Gi"}
 
 
-def test_warnings_are_returned() -> None:
+def test_expander_returns_warnings() -> None:
     vm = build_vm(
         instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}, template=ROOT_VOLUME
     )
@@ -81,7 +81,7 @@ def test_given_objects_take_precedence_over_the_catalog() -> None:
     assert _domain(vm, own, catalog=True)["memory"] == {"guest": "3Gi"}
 
 
-def test_catalog_is_not_used_by_default() -> None:
+def test_expander_does_not_use_the_catalog_by_default() -> None:
     assert _refuse(build_vm(instancetype="u1.medium")).code == 404
 
 
@@ -121,7 +121,7 @@ def test_single_missing_object_has_the_kubernetes_message() -> None:
     )
 
 
-def test_all_conflicts_are_reported_at_once() -> None:
+def test_expander_reports_all_conflicts_at_once() -> None:
     refusal = _refuse(build_vm(instancetype="small", memory="1Gi", domain={"cpu": {"cores": 2}}), build_instancetype())
     assert [cause.field for cause in refusal.causes] == [f"{DOMAIN}.cpu.cores", f"{DOMAIN}.memory.guest"]
 
@@ -164,7 +164,7 @@ def test_vms_with_customized_instancetypes_of_the_catalog_are_valid(name: str) -
 
 
 @pytest.mark.parametrize("name", catalog.names("VirtualMachineClusterInstancetype"))
-def test_vms_choose_the_size_that_a_customized_instancetype_leaves_open(name: str) -> None:
+def test_vm_sets_the_size_that_a_customized_instancetype_leaves_open(name: str) -> None:
     source = cast("VirtualMachineClusterInstancetype", catalog.find("VirtualMachineClusterInstancetype", name))
     custom = customize(source, "mine", Size(vcpus=OPEN, memory=OPEN))
     for vcpus in (1, 32):

@@ -67,7 +67,7 @@ def test_list_items_are_separate_entries(kind: str) -> None:
     assert loaded.entries[1].place == "list.yaml:14:3"
 
 
-def test_entry_has_a_struct_and_a_position() -> None:
+def test_object_read_from_a_file_has_a_struct_and_a_position() -> None:
     entry = load([write_manifest("vms.yaml", build_vm("a"), build_vm("b"))]).entries[1]
     assert isinstance(entry.object, VirtualMachine)
     assert (entry.place, entry.document.position("spec.runStrategy")) == ("vms.yaml:12:1", (17, 3))
@@ -121,7 +121,7 @@ def test_unrelated_kinds_are_skipped() -> None:
     assert [document.tree for document in loaded.skipped] == [KUSTOMIZATION, DEPLOYMENT]
 
 
-def test_kinds_are_selected_by_the_caller() -> None:
+def test_caller_selects_the_kinds_that_are_read() -> None:
     def is_type(kind: Kind) -> bool:
         return kind.group == "instancetype.kubevirt.io"
 
@@ -205,12 +205,12 @@ def test_documents_after_a_syntax_error_are_read() -> None:
     assert [problem.place for problem in loaded.problems] == [(1, 5), (14, 5)]
 
 
-def test_empty_path_is_rejected() -> None:
+def test_empty_file_path_is_rejected() -> None:
     write_manifest("vm.yaml", build_vm())
     assert problems(load([""])) == [": cannot be read: Is a directory"]
 
 
-def test_differing_duplicate_is_found() -> None:
+def test_duplicate_object_with_other_contents_is_reported() -> None:
     write_manifest("a.yaml", build_type("small"), build_type("same"))
     write_manifest("b.yaml", build_type("same"), build_type("small", guest=4))
     (duplicate,) = find_duplicates(load(["a.yaml", "b.yaml"]).entries)
@@ -234,7 +234,7 @@ def test_objects_with_different_names_or_namespaces_are_not_duplicates(first: Js
     assert list(find_duplicates(load([path]).entries)) == []
 
 
-def test_device_in_a_folder_is_not_read() -> None:
+def test_device_file_in_a_folder_is_not_read() -> None:
     Path("folder").mkdir()
     Path("folder/device.yaml").symlink_to("/dev/null")
     assert problems(load(["folder"])) == ["folder/device.yaml: cannot be read: not a regular file"]

@@ -25,7 +25,7 @@ def _explain(vm: VirtualMachine, *objects: Model) -> dict[str, Origin]:
     return {origin.field: origin for origin in Expander(objects).explain(encode(vm))}
 
 
-def test_each_field_has_its_source() -> None:
+def test_each_explained_field_has_its_source() -> None:
     vm = build_vm(instancetype="small", preference="linux", domain={"chassis": {"asset": "a"}})
     origins = _explain(vm, build_instancetype(), build_preference(machine={"preferredMachineType": "pc"}))
     assert [origins[f"{DOMAIN}.{field}"] for field in ("chassis.asset", "memory.guest", "machine.type")] == [
@@ -58,7 +58,7 @@ def test_inferred_instancetype_is_a_source() -> None:
     assert _explain(vm, claim, build_instancetype())[f"{DOMAIN}.memory.guest"].description == "instance type small"
 
 
-def test_source_can_be_a_flavor() -> None:
+def test_source_of_an_explained_field_can_be_a_flavor() -> None:
     origins = _explain(build_vm(flavor="tiny"), build_flavor())
     assert origins[f"{DOMAIN}.memory.guest"].description == "flavor tiny"
 

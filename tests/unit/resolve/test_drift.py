@@ -65,7 +65,7 @@ SMALL = Reference(GROUP, CLUSTER, "", "small")
         ),
     ],
 )
-def test_changed_fields_are_listed(then: JsonObject, now: JsonObject, changes: list[Change]) -> None:
+def test_drift_lists_changed_fields(then: JsonObject, now: JsonObject, changes: list[Change]) -> None:
     revision = build_revision("kept", to_tree(build_instancetype(**then)))
     state = "changed" if changes else "same"
     assert compare(revision, build_instancetype(**now), CLUSTER) == (state, changes)
@@ -99,7 +99,7 @@ ENCODED = base64.b64encode(json.dumps(SPEC).encode()).decode()
         ),
     ],
 )
-def test_older_version_is_reported_only_without_other_changes(
+def test_drift_reports_an_older_version_only_without_other_changes(
     payload: JsonObject, live_version: str, state: str
 ) -> None:
     assert compare(build_revision("kept", payload), build_instancetype(version=live_version), CLUSTER)[0] == state
@@ -125,7 +125,7 @@ STATUS = {"instancetypeRef": {"name": "small", "controllerRevisionRef": {"name":
         pytest.param(build_vm(instancetype="small", status=STATUS), id="in the status"),
     ],
 )
-def test_revision_is_found_in_spec_or_status(vm: Any) -> None:
+def test_drift_finds_the_revision_in_spec_or_status(vm: Any) -> None:
     same = Drift("instancetype", SMALL, "kept", "same", [])
     assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) == same
     gone = same._replace(state="gone")
@@ -149,18 +149,18 @@ def test_drift_of_a_flavor_is_found() -> None:
         pytest.param(build_vm(instancetype="other", status=STATUS), id="captured from another object"),
     ],
 )
-def test_vm_without_a_revision_does_not_drift(vm: Any) -> None:
+def test_vm_without_a_revision_has_no_drift(vm: Any) -> None:
     assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) is None
 
 
-def test_deleted_revision_is_missing() -> None:
+def test_drift_of_a_deleted_revision_is_missing() -> None:
     vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
     drift = find_drift(vm, "instancetype", look_in(small=build_instancetype()))
     assert drift is not None
     assert (drift.revision, drift.state, drift.changes, drift.has_drifted) == ("kept", "missing", [], True)
 
 
-def test_unreadable_revision_is_an_error() -> None:
+def test_drift_of_an_unreadable_revision_is_an_error() -> None:
     vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
     with pytest.raises(PayloadError):
         find_drift(vm, "instancetype", look_in(kept=build_revision("kept", {})))

@@ -234,7 +234,7 @@ def test_find_object_returns_none_without_a_matcher(role: Role) -> None:
     assert find_object(build_vm(), role, Objects().find) is None
 
 
-def test_found_object_is_not_modified() -> None:
+def test_resolution_does_not_modify_the_found_object() -> None:
     tiny = build_flavor("tiny")
     before = to_tree(tiny)
     assert resolve(build_vm(flavor="tiny"), tiny).instancetype == from_tree(

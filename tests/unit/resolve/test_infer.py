@@ -174,7 +174,7 @@ def test_kind_of_another_source_is_ignored() -> None:
     assert infer(build_inferring_vm(DATA_VOLUME), near, far) == (SMALL, None)
 
 
-def test_roles_are_inferred_independently() -> None:
+def test_instancetype_and_preference_are_inferred_independently() -> None:
     near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "small"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultPreference": "linux"}})
     vm = build_inferring_vm(DATA_VOLUME, preference={"inferFromVolume": "root"})
@@ -347,14 +347,14 @@ def test_inferred_preference_keeps_memory() -> None:
     assert to_tree(vm.spec.template.spec.domain.memory) == {"guest": "512Mi"}
 
 
-def test_ignored_failure_of_one_role_keeps_the_other() -> None:
+def test_ignored_inference_failure_of_one_matcher_keeps_the_other() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     vm = build_inferring_vm(preference={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     assert len(infer_matchers(vm, Objects([claim]).find)) == 1
     assert (to_tree(vm.spec.instancetype), vm.spec.preference) == (SMALL, None)
 
 
-def test_rejection_of_one_role_changes_nothing() -> None:
+def test_failed_inference_of_one_matcher_changes_neither() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     vm = build_inferring_vm(preference={"inferFromVolume": "root"}, policy="Ignore", memory="512Mi")
     before = to_tree(vm)
@@ -363,7 +363,7 @@ def test_rejection_of_one_role_changes_nothing() -> None:
     assert to_tree(vm) == before
 
 
-def test_matchers_without_inference_are_unchanged() -> None:
+def test_inference_leaves_matchers_with_a_name_unchanged() -> None:
     vm = build_vm(instancetype={"name": "a", "kind": "k", "revisionName": "r"}, preference="b")
     before = to_tree(vm)
     assert infer_matchers(vm, Objects().find) == []
@@ -390,7 +390,7 @@ def test_object_without_metadata_has_no_defaults() -> None:
         infer_matchers(build_inferring_vm(), lambda _: bare)
 
 
-def test_failures_of_both_matchers_are_reported() -> None:
+def test_inference_failures_of_both_matchers_are_reported() -> None:
     vm = build_vm(instancetype={"inferFromVolume": "none"}, preference={"inferFromVolume": "none"})
     with pytest.raises(StatusError) as refused:
         infer_matchers(vm, Objects().find)

@@ -57,5 +57,5 @@ def test_similar_names_are_suggested(names: list[str], suffix: str) -> None:
     assert (error.reference, error.field) == (SMALL, "spec.instancetype.name")
 
 
-def test_references_are_equal_by_value() -> None:
+def test_references_are_compared_by_value() -> None:
     assert {SMALL: 1}[Reference(SMALL.group, SMALL.kind, "", "smal")] == 1

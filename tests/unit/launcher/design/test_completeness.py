@@ -108,7 +108,7 @@ ELSEWHERE = {
     "firmware.kernelBoot.container.imagePullPolicy",
     "firmware.kernelBoot.container.imagePullSecret",
 }
-"""Fields that are replaced by others before a domain is designed."""
+"""Fields that are used to pull the image before the domain is designed."""
 
 
 def list_fields(struct: type[Model], prefix: str = "") -> list[str]:

@@ -22,12 +22,12 @@ SPECIAL = [
 
 
 @pytest.mark.parametrize("text", PUBLIC)
-def test_public_addresses_are_permitted(text: str) -> None:
+def test_imports_from_public_addresses_are_permitted(text: str) -> None:
     assert is_permitted(ip_address(text))
 
 
 @pytest.mark.parametrize("text", SPECIAL)
-def test_special_addresses_are_refused(text: str) -> None:
+def test_imports_from_special_addresses_are_refused(text: str) -> None:
     assert not is_permitted(ip_address(text))
 
 
@@ -42,7 +42,7 @@ def test_special_addresses_are_refused(text: str) -> None:
         ("fd00::1", ("fd00::/8",), True),
     ],
 )
-def test_networks_allowed_by_the_operator_are_permitted(text: str, allowed: tuple[str, ...], permitted: bool) -> None:
+def test_imports_from_configured_networks_are_permitted(text: str, allowed: tuple[str, ...], permitted: bool) -> None:
     assert is_permitted(ip_address(text), allowed) is permitted
 
 
@@ -92,7 +92,7 @@ def test_name_is_resolved_once_and_the_checked_address_is_used(monkeypatch: pyte
             request(url, Access(networks=("127.0.0.1/32",)))
 
 
-def test_host_with_one_forbidden_address_is_not_requested_from_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_with_a_forbidden_address_is_not_requested_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     def resolve(host: str, port: int, **_: Any) -> list[tuple[Any, ...]]:
         addresses = ["127.0.0.1"] if host != "mixed.example" else ["8.8.8.8", "169.254.169.254"]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
@@ -107,12 +107,12 @@ def test_host_with_one_forbidden_address_is_not_requested_from_a_proxy(monkeypat
         assert proxy.requests == []
 
 
-def test_metadata_services_are_forbidden() -> None:
+def test_imports_from_cloud_metadata_services_are_refused() -> None:
     assert [one for one in METADATA_SERVICES if is_permitted(one)] == []
 
 
-def test_refused_address_is_not_requested_from_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Networks that no other test uses, because openers are cached together with their proxy.
+def test_forbidden_address_is_not_requested_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No other test uses these networks, because URL openers are cached together with their proxy.
     behind_proxy = Access(networks=("fd00:1::/64",))
     with serve(serve_file(b"through a proxy")) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)

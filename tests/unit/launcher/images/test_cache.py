@@ -1,4 +1,4 @@
-"""Pruning of the image cache: by size, least recently used first, never what is in use."""
+"""Pruning of the image cache by size: the least recently used images are removed, but none in use."""
 
 import os
 import time
@@ -17,7 +17,7 @@ NAMES = ("one", "two", "three")
 
 
 class Fetched:
-    """Three images of 1 MiB each; all but the last were last used hours ago, the first of them first."""
+    """Three images of 1 MiB each; the first two were last used hours ago, the first one before the second."""
 
     def __init__(self, directory: Path) -> None:
         sources = {}
@@ -60,7 +60,7 @@ def test_least_recently_used_images_are_removed_first(fetched: Fetched, limit: i
     assert {path.name for path in (fetched.directory / "locks").iterdir()} == {fetched.home(name).name for name in left}
 
 
-def test_image_in_use_is_kept(fetched: Fetched) -> None:
+def test_image_in_use_is_not_pruned(fetched: Fetched) -> None:
     assert fetched.prune(0, fetched.disks["one"]) == ["one", "three"]
 
 
@@ -76,7 +76,7 @@ def test_finding_an_image_counts_as_use(fetched: Fetched) -> None:
     assert fetched.prune(0) == ["one", "three"]
 
 
-def test_image_that_is_used_while_pruning_is_kept(fetched: Fetched) -> None:
+def test_image_used_during_pruning_is_kept(fetched: Fetched) -> None:
     def list_paths_in_use() -> list[str]:
         fetched.images.find_disk("one")
         return []
@@ -85,7 +85,7 @@ def test_image_that_is_used_while_pruning_is_kept(fetched: Fetched) -> None:
     assert Path(fetched.disks["one"].path).read_bytes() == b"\x01" * MIB
 
 
-def test_image_that_is_being_fetched_is_kept(fetched: Fetched) -> None:
+def test_image_that_is_being_fetched_is_not_pruned(fetched: Fetched) -> None:
     other = Cache(fetched.directory)
     with other.lock(fetched.disks["one"].digest, ignore) as scratch:
         assert fetched.prune(0) == ["one", "three"]

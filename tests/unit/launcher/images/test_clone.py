@@ -1,4 +1,4 @@
-"""Copies of images: the same bytes and holes, and atomic."""
+"""Copies of images: atomic, with the same bytes and holes."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ def refuse(code: int) -> Callable[..., int]:
 
 
 @pytest.mark.parametrize("broken", [[], ["ioctl"], ["ioctl", "copy_file_range"]], ids="-".join)
-def test_copy_has_the_same_bytes_and_holes(
+def test_copied_image_has_the_same_bytes_and_holes(
     tmp_path: Path, sparse: Path, broken: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "ioctl" in broken:
@@ -49,7 +49,7 @@ def test_copy_has_the_same_bytes_and_holes(
     assert not broken or method == "copy"
 
 
-def test_copy_works_on_file_systems_without_holes(
+def test_image_is_copied_on_file_systems_without_holes(
     tmp_path: Path, sparse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seek = os.lseek
@@ -62,18 +62,18 @@ def test_copy_works_on_file_systems_without_holes(
     assert (tmp_path / "copy.img").read_bytes() == sparse.read_bytes()
 
 
-def test_copy_can_be_larger_than_its_source(tmp_path: Path, sparse: Path) -> None:
+def test_copied_image_can_be_larger_than_its_source(tmp_path: Path, sparse: Path) -> None:
     copy_file(sparse, tmp_path / "copy.img", size=100 * MIB)
     content = (tmp_path / "copy.img").read_bytes()
     assert content == sparse.read_bytes() + bytes(36 * MIB)
 
 
-def test_copy_is_never_smaller_than_its_source(tmp_path: Path, sparse: Path) -> None:
+def test_copied_image_is_never_smaller_than_its_source(tmp_path: Path, sparse: Path) -> None:
     copy_file(sparse, tmp_path / "copy.img", size=MIB)
     assert (tmp_path / "copy.img").stat().st_size == 64 * MIB
 
 
-def test_cancelled_copy_leaves_the_old_file(tmp_path: Path, sparse: Path) -> None:
+def test_cancelled_copy_of_an_image_leaves_the_old_file(tmp_path: Path, sparse: Path) -> None:
     (tmp_path / "copy.img").write_bytes(b"old")
     stop = Event()
     stop.set()
@@ -83,7 +83,7 @@ def test_cancelled_copy_leaves_the_old_file(tmp_path: Path, sparse: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.img", "source.img"]
 
 
-def test_changes_to_a_copy_do_not_change_its_source(tmp_path: Path, sparse: Path) -> None:
+def test_changes_to_a_copied_image_do_not_change_its_source(tmp_path: Path, sparse: Path) -> None:
     before = sparse.read_bytes()
     copy_file(sparse, tmp_path / "copy.img")
     with (tmp_path / "copy.img").open("r+b") as file:
@@ -91,7 +91,7 @@ def test_changes_to_a_copy_do_not_change_its_source(tmp_path: Path, sparse: Path
     assert sparse.read_bytes() == before
 
 
-def test_progress_ends_with_the_total(tmp_path: Path, sparse: Path) -> None:
+def test_copy_progress_ends_with_the_total_size(tmp_path: Path, sparse: Path) -> None:
     progress_calls: list[tuple[int, int | None]] = []
     copy_file(sparse, tmp_path / "copy.img", lambda *how_far: progress_calls.append(how_far))
     assert progress_calls == sorted(progress_calls)

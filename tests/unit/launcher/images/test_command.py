@@ -10,12 +10,12 @@ from virtshape.launcher.images.command import MAX_OUTPUT, run
 from virtshape.launcher.images.errors import StoppedError, ToolError
 
 
-def test_standard_output_is_returned(tmp_path: Path) -> None:
+def test_standard_output_of_a_helper_program_is_returned(tmp_path: Path) -> None:
     command = ["sh", "-c", 'echo "$WORD $PWD $LC_ALL"; echo not this >&2']
     assert run(command, seconds=5, directory=tmp_path, variables={"WORD": "hello"}) == f"hello {tmp_path} C\n".encode()
 
 
-def test_arguments_are_not_interpreted_by_a_shell() -> None:
+def test_arguments_of_a_helper_program_are_not_interpreted_by_a_shell() -> None:
     assert run(["printf", "%s", "$HOME; `id`"], seconds=5, memory=1 << 30) == b"$HOME; `id`"
 
 
@@ -61,7 +61,7 @@ FAILURES = {
 
 @pytest.mark.parametrize(("command", "message"), FAILURES.values(), ids=FAILURES)
 @pytest.mark.parametrize("memory", [None, 1 << 30])
-def test_failure_is_reported_with_its_cause(command: list[str], message: str, memory: int | None) -> None:
+def test_failed_helper_program_is_reported_with_its_cause(command: list[str], message: str, memory: int | None) -> None:
     with pytest.raises(ToolError, match=message):
         run(command, seconds=0.2 if "slow" in message or "within" in message else 10, memory=memory)
 
@@ -71,7 +71,7 @@ def test_program_beyond_its_memory_limit_fails() -> None:
         run(["dd", "if=/dev/zero", "of=/dev/null", "bs=1G", "count=1"], seconds=10, memory=256 << 20)
 
 
-def test_cancelled_program_is_killed_with_its_children(tmp_path: Path) -> None:
+def test_cancelled_helper_program_is_killed_with_its_children(tmp_path: Path) -> None:
     def stop() -> None:
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
             raise StoppedError("stopped on request")

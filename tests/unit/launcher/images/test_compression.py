@@ -39,7 +39,7 @@ def test_image_is_decompressed_as_a_sparse_file(tmp_path: Path, target: Path, fo
 
 
 @FORMS
-def test_concatenated_streams_are_one_image(tmp_path: Path, target: Path, form: str) -> None:
+def test_concatenated_compressed_streams_are_one_image(tmp_path: Path, target: Path, form: str) -> None:
     padding = bytes(8) if form == "xz" else b""
     source = pack(tmp_path, PACKERS[form](CONTENT) + padding + PACKERS[form](b"more") + padding)
     unpack(source, form, target, None)
@@ -54,7 +54,9 @@ def test_image_larger_than_the_limit_is_refused(tmp_path: Path, target: Path, fo
 
 @FORMS
 @pytest.mark.parametrize("harm", [lambda packed: packed[:-9], lambda packed: packed[:200] + b"x" * 20 + packed[220:]])
-def test_damaged_file_is_refused(tmp_path: Path, target: Path, form: str, harm: Callable[[bytes], bytes]) -> None:
+def test_damaged_compressed_file_is_refused(
+    tmp_path: Path, target: Path, form: str, harm: Callable[[bytes], bytes]
+) -> None:
     with pytest.raises(RefusedImageError, match=f"the {form} file is damaged"):
         unpack(pack(tmp_path, harm(PACKERS[form](CONTENT * 3))), form, target, None)
 

@@ -52,7 +52,7 @@ def test_single_disk_of_an_image_is_found(tmp_path: Path, form: str, packed: typ
     assert Path(disk.path).stat().st_mode & 0o777 == 0o444
 
 
-def test_disk_is_extracted_once_and_then_found(tmp_path: Path) -> None:
+def test_container_disk_is_extracted_once_and_then_cached(tmp_path: Path) -> None:
     images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
     assert images.find_disk(NAME) is None
     first = images.fetch_disk(NAME)
@@ -92,13 +92,13 @@ UPPER_HIDES_LOWER = {
 
 
 @pytest.mark.parametrize("upper", UPPER_HIDES_LOWER.values(), ids=UPPER_HIDES_LOWER)
-def test_upper_layers_hide_lower_ones(tmp_path: Path, upper: bytes) -> None:
+def test_files_in_upper_layers_hide_those_in_lower_layers(tmp_path: Path, upper: bytes) -> None:
     name = "one.img" if upper == UPPER_HIDES_LOWER["replaced"] else "old.img"
     source = make_source(tmp_path, "layout", build_layer({f"disk/{name}": b"old" * 512}), upper)
     assert Path(open_images(tmp_path, source).fetch_disk(NAME).path).read_bytes() == DISK
 
 
-def test_path_selects_one_of_several_disks(tmp_path: Path) -> None:
+def test_container_disk_path_selects_one_of_several_disks(tmp_path: Path) -> None:
     layer = build_layer({"disk/one.img": DISK, "./other/two.img": b"2" * 512})
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
     assert Path(images.fetch_disk(NAME, "/other/two.img").path).read_bytes() == b"2" * 512
@@ -207,17 +207,17 @@ def test_image_without_a_file_is_refused_if_registries_are_not_allowed(tmp_path:
         images.fetch_disk(NAME)
 
 
-def test_pull_policy_never_contacts_no_registry(tmp_path: Path) -> None:
+def test_image_is_not_pulled_with_pull_policy_never(tmp_path: Path) -> None:
     with pytest.raises(TransferError, match="its pull policy is Never"):
         ContainerImages(tmp_path).fetch_disk(NAME, policy="Never")
 
 
-def test_missing_file_of_an_image_is_reported(tmp_path: Path) -> None:
+def test_missing_local_file_of_an_image_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TransferError, match=r"is configured as .*/gone\.img, which does not exist"):
         open_images(tmp_path, tmp_path / "gone.img").fetch_disk(NAME)
 
 
-def test_progress_covers_all_layers(tmp_path: Path) -> None:
+def test_extraction_progress_covers_all_layers(tmp_path: Path) -> None:
     layers = [build_layer({"disk/one.img": DISK}), build_layer({"other": DISK})]
     progress_calls: list[tuple[int, int | None]] = []
     images = open_images(tmp_path, make_source(tmp_path, "layout", *layers))

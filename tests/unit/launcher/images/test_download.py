@@ -1,4 +1,4 @@
-"""Downloads from an HTTP server on loopback: complete, verified and resumed, or not present."""
+"""Downloads from an HTTP server on loopback: verification, resumption and retries."""
 
 import hashlib
 from pathlib import Path
@@ -20,7 +20,7 @@ SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
 
 
 def download(url: str, target: Path, *, access: Access = Access(), **options: Any) -> None:  # noqa: B008 - immutable
-    """Download from the loopback address, which is refused unless it is allowed."""
+    """Download a file from the loopback address, which must be allowed explicitly."""
     download_from(url, target, access=access._replace(networks=LOOPBACK), **options)
 
 
@@ -85,7 +85,7 @@ def test_later_download_resumes_a_cancelled_one(target: Path) -> None:
     assert server.list_headers("If-Range") == [None, '"v1"']
 
 
-def test_changed_file_is_downloaded_from_the_start(target: Path) -> None:
+def test_file_changed_on_the_server_is_downloaded_from_the_start(target: Path) -> None:
     other = CONTENT[::-1]
     with serve(respond_in_turn(Response(CONTENT, breaks_after=1000, ETag='"v1"'), serve_file(other, '"v2"'))) as server:
         download(f"{server.url}/disk", target)
@@ -119,7 +119,7 @@ def test_retries_stop_if_the_server_stays_busy(target: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_client_error_is_not_retried(target: Path, status: int) -> None:
+def test_download_is_not_retried_after_a_client_error(target: Path, status: int) -> None:
     with serve(respond_in_turn(Response(status=status))) as server, pytest.raises(TransferError, match=str(status)):
         download(f"{server.url}/disk", target)
     assert len(server.requests) == 1
@@ -165,7 +165,7 @@ def test_credentials_are_sent_again_after_a_redirect_on_the_same_server(target: 
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/disk", "/etc/passwd", "data:,x"])
-def test_only_http_and_https_urls_are_accepted(target: Path, url: str) -> None:
+def test_download_accepts_only_http_and_https_urls(target: Path, url: str) -> None:
     with pytest.raises(TransferError, match="must start with http:// or https://"):
         download(url, target)
 

@@ -126,13 +126,13 @@ def test_image_of_several_files_written_by_qemu_is_refused(
         inspect_image(image)
 
 
-def test_disk_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
+def test_image_with_a_virtual_size_above_the_limit_is_refused(tmp_path: Path) -> None:
     image = make(tmp_path / "disk", "qcow2", size="1T")
     with pytest.raises(RefusedImageError, match="a disk of 1099511627776 bytes; at most 1048576 are allowed"):
         inspect_image(image, MIB)
 
 
-def test_only_regular_files_are_inspected(tmp_path: Path) -> None:
+def test_image_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(RefusedImageError, match="is not a file"):
         inspect_image(tmp_path / "pipe")
@@ -153,5 +153,5 @@ def test_only_regular_files_are_inspected(tmp_path: Path) -> None:
         (b"\xeb\x63\x90", bytes(512), "raw"),
     ],
 )
-def test_format_is_detected_from_the_content(head: bytes, tail: bytes, form: str) -> None:
+def test_image_format_is_detected_from_the_content(head: bytes, tail: bytes, form: str) -> None:
     assert detect_format(head, tail) == form

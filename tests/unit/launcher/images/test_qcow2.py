@@ -15,13 +15,13 @@ MIB, TIB = 1 << 20, 1 << 40
 
 @pytest.mark.parametrize("size", [512, 8 * MIB, 512 * MIB, 512 * MIB + 512, 5 * TIB])
 @pytest.mark.parametrize("backing", ["", "/images/base.img"], ids=["blank", "overlay"])
-def test_image_has_its_size_and_backing_file(size: int, backing: str) -> None:
+def test_created_qcow2_image_has_its_size_and_backing_file(size: int, backing: str) -> None:
     header = parse_qcow2(render_qcow2(size, backing, "raw" if backing else ""))
     assert header is not None
     assert (header.size, header.backing, header.corrupt) == (size, backing or None, False)
 
 
-def test_too_long_backing_path_is_refused() -> None:
+def test_too_long_path_of_a_backing_file_is_refused() -> None:
     with pytest.raises(RefusedImageError, match="too long"):
         render_qcow2(MIB, "/" + "x" * 1023, "raw")
 
@@ -53,7 +53,7 @@ def test_qemu_img_check_finds_no_errors(tmp_path: Path, size: int) -> None:
     )
 
 
-def test_image_has_the_content_of_its_backing_file(tmp_path: Path) -> None:
+def test_qcow2_overlay_has_the_content_of_its_backing_file(tmp_path: Path) -> None:
     base, image, copy = tmp_path / "base.img", tmp_path / "image.qcow2", tmp_path / "copy.img"
     base.write_bytes(b"base" * (MIB // 4))
     image.write_bytes(render_qcow2(2 * MIB, str(base), "raw"))

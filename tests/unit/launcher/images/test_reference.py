@@ -1,4 +1,4 @@
-"""Names of container images, parsed as container tools parse them."""
+"""Parsing of container image references as in container tools."""
 
 import pytest
 
@@ -24,7 +24,7 @@ DIGEST = f"sha256:{'a' * 64}"
         (f"quay.io/a:1@{DIGEST}", Reference("quay.io", "a", "1", DIGEST)),
     ],
 )
-def test_reference_is_parsed_and_formatted(text: str, expected: Reference) -> None:
+def test_image_reference_is_parsed_and_formatted(text: str, expected: Reference) -> None:
     assert parse_reference(text) == expected
     assert parse_reference(str(expected)) == expected
 
@@ -49,16 +49,16 @@ def test_reference_is_parsed_and_formatted(text: str, expected: Reference) -> No
         "/a",
     ],
 )
-def test_invalid_reference_is_refused(text: str) -> None:
+def test_invalid_image_reference_is_refused(text: str) -> None:
     with pytest.raises(RefusedImageError, match="is not the name of a container image"):
         parse_reference(text)
 
 
-def test_docker_hub_has_its_registry_host() -> None:
+def test_docker_hub_reference_has_the_registry_host() -> None:
     assert parse_reference("fedora").server == "registry-1.docker.io"
 
 
-def test_reference_with_a_digest_is_not_latest() -> None:
+def test_image_reference_with_a_digest_is_not_latest() -> None:
     assert parse_reference("a").is_latest
     assert not parse_reference("a:1").is_latest
     assert not parse_reference(f"a:latest@{DIGEST}").is_latest

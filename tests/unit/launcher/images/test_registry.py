@@ -32,7 +32,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hold(**manifests: bytes) -> Respond:
-    """Respond as a registry with a repository `team/disk` that needs no credentials."""
+    """Return a handler that responds as a registry with a public repository `team/disk`."""
     known = {**manifests, **{digest(content): content for content in [*manifests.values(), MANIFEST]}}
 
     def respond(request: Request) -> Response:
@@ -58,7 +58,7 @@ def fetch(server: Server, tmp_path: Path, version: str = ":v1", **options: Any) 
         pytest.param(INDEX, f":v1@{digest(INDEX)}", id="index by digest"),
     ],
 )
-def test_disk_is_pulled(tmp_path: Path, tag: bytes, version: str) -> None:
+def test_container_disk_is_pulled_by_tag_or_digest(tmp_path: Path, tag: bytes, version: str) -> None:
     with serve(hold(v1=tag)) as server:
         assert fetch(server, tmp_path, version) == DISK
     assert list((tmp_path / "cache" / "layers").iterdir()) == []
@@ -75,7 +75,7 @@ def test_present_image_is_pulled_again_only_if_the_policy_requires_it(tmp_path: 
 
 
 def demand_token(inner: Respond, *, wanted: str) -> Respond:
-    """Respond as a registry whose token server requires a user name and password."""
+    """Return a handler that responds as a registry whose token server requires a user name and password."""
 
     def respond(request: Request) -> Response:
         if request.path.startswith("/token"):
@@ -106,7 +106,7 @@ def demand_password(inner: Respond) -> Respond:
         pytest.param(demand_password, ME, id="password"),
     ],
 )
-def test_credentials_are_required_and_accepted(
+def test_private_image_is_pulled_only_with_credentials(
     tmp_path: Path, demand: Callable[[Respond], Respond], access: Access
 ) -> None:
     with serve(demand(hold(v1=MANIFEST))) as server:
@@ -173,7 +173,7 @@ def test_registry_that_sends_a_manifest_too_slowly_is_given_up(tmp_path: Path, m
             sender.join()
 
 
-def test_reading_a_manifest_can_be_stopped(tmp_path: Path) -> None:
+def test_pull_can_be_cancelled_while_a_manifest_is_read(tmp_path: Path) -> None:
     def stop(_done: int, _total: int | None) -> None:
         raise StoppedError("stopped on request")
 
@@ -181,14 +181,14 @@ def test_reading_a_manifest_can_be_stopped(tmp_path: Path) -> None:
         fetch(server, tmp_path, progress=stop)
 
 
-def test_disk_larger_than_the_limit_of_the_request_is_refused(tmp_path: Path) -> None:
+def test_pulled_disk_larger_than_the_requested_limit_is_refused(tmp_path: Path) -> None:
     with serve(hold(v1=MANIFEST)) as server:
         with pytest.raises(RefusedImageError, match="1000 bytes"):
             fetch(server, tmp_path, limit=1000)
         assert fetch(server, tmp_path, limit=4096) == DISK
 
 
-def test_expired_token_is_renewed(tmp_path: Path) -> None:
+def test_expired_registry_token_is_renewed(tmp_path: Path) -> None:
     demanding = demand_token(hold(v1=MANIFEST), wanted="Basic bWU6d29yZA==")
     blobs = 0
 

@@ -56,7 +56,7 @@ def open_relay(resolver: socket.socket, directory: Path, monkeypatch: pytest.Mon
     return relay, port
 
 
-def test_query_is_relayed_and_its_response_has_the_original_id(
+def test_dns_query_is_relayed_and_its_response_has_the_original_id(
     resolver: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, port = open_relay(resolver, tmp_path, monkeypatch)

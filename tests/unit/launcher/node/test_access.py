@@ -36,7 +36,7 @@ def list_users(path: Path) -> list[int]:
 
 
 @needs_root
-def test_guest_owns_its_own_files_and_gets_acls_for_shared_ones(tmp_path: Path) -> None:
+def test_guest_owns_its_files_and_gets_acls_for_shared_files(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for name in ("claim", "image", "state"):
         (data / name).mkdir(parents=True)
@@ -72,7 +72,7 @@ def test_link_in_place_of_the_image_of_a_claim_gives_no_access(tmp_path: Path) -
         assert describe(key) == (0, 0, "0o600")
 
 
-def test_guest_of_the_same_user_needs_no_grant(tmp_path: Path) -> None:
+def test_guest_of_the_same_user_needs_no_acl(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.touch(0o600)
     before = image.stat()

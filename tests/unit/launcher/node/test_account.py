@@ -17,7 +17,7 @@ from virtshape.launcher.node.account import GUEST_USER, Account, choose_account
         pytest.param(Account(0, 0), 0o000, 7, True, id="root"),
     ],
 )
-def test_modes_are_evaluated_like_the_kernel(
+def test_file_modes_are_evaluated_as_in_the_kernel(
     tmp_path: Path, account: Account, mode: int, wanted: int, may: bool
 ) -> None:
     path = tmp_path / "directory"

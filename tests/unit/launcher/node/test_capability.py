@@ -55,13 +55,13 @@ def test_libvirt_capabilities_are_parsed() -> None:
     )
 
 
-def test_capability_missing_in_libvirt_xml_is_absent() -> None:
+def test_capability_missing_in_libvirt_xml_is_unset() -> None:
     bare = "<domainCapabilities><features><sev supported='no'/></features></domainCapabilities>"
     found = LibvirtCapabilities(kvm=False, libvirt=1, qemu=2, capabilities="<capabilities/>", domains=(bare,))
     assert parse_capabilities(found, "amd64") == Capability(libvirt=1, qemu=2)
 
 
-def test_host_model_is_rendered_for_libvirt() -> None:
+def test_host_cpu_model_is_rendered_as_libvirt_xml() -> None:
     assert "".join(render_host_model(DOMAIN).split()) == (
         '<cpu><modelfallback="forbid">EPYC</model><featurepolicy="require"name="aes"/></cpu>'
     )

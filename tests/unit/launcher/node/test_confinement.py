@@ -1,4 +1,4 @@
-"""Confinement: the paths it opens and, for root, what a confined process can access."""
+"""Confinement of processes: visible paths and, if run as root, the access of a confined process."""
 
 import json
 import os
@@ -49,7 +49,7 @@ needs_mounts = pytest.mark.skipif(not CAN_MOUNT, reason=f"{IMPOSSIBLE}mounting n
 
 
 def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
-    """Return what a confined process sees of these paths; it may lack a capability."""
+    """Return what a confined process sees at these paths; `without` drops a capability."""
     text = msgspec.json.encode(confinement).decode()
     dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
     command = [*dropped, sys.executable, "-c", LOOK, text, *map(str, paths)]
@@ -59,7 +59,7 @@ def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str,
 
 
 def find_obstacle(*, without: str = "") -> str:
-    """Return the obstacle that a process finds; it may lack a capability."""
+    """Return the obstacle that a process finds; `without` drops a capability."""
     dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
     command = [*dropped, sys.executable, "-c", OBSTACLE]
     found: str = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -16,7 +16,7 @@ UID = "b7f1a0de-0000-4000-8000-000000000001"
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Directory for short links that only these tests use."""
+    """A directory for short links that only these tests use."""
     with tempfile.TemporaryDirectory(prefix="short-") as name:
         monkeypatch.setattr("virtshape.launcher.node.directories.get_short_root", lambda: Path(name))
         yield Path(name)
@@ -54,7 +54,7 @@ def test_short_link_with_a_wrong_target_is_corrected(tmp_path: Path) -> None:
     assert places.make(UID).directory.resolve() == (places.data / "guests" / UID).resolve()
 
 
-def test_file_is_replaced_atomically(places: GuestDirectories) -> None:
+def test_file_of_a_guest_is_replaced_atomically(places: GuestDirectories) -> None:
     layout = places.make(UID)
     for content in (b"one", b"two"):
         places.write(layout.launch_request, content)
@@ -82,7 +82,7 @@ def test_each_guest_has_its_own_user_until_it_is_removed(tmp_path: Path) -> None
     assert {places.get_account(name).user for name in ("one", "two")} == set(users)
     with pytest.raises(DirectoryError, match="all users for guests are taken"):
         places.make("three", users)
-    again = GuestDirectories(tmp_path, choose_account())  # as after a restart of the server
+    again = GuestDirectories(tmp_path, choose_account())  # simulates a restart of the server
     assert again.get_account("one") == places.get_account("one")
     freed = places.get_account("one").user
     again.remove("one")
@@ -103,7 +103,7 @@ def test_guest_gets_a_copy_of_the_cached_qemu_capabilities(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("uid", ["", ".", "..", "../state", "/etc", "a/b"])
-def test_uid_with_a_path_traversal_is_refused(places: GuestDirectories, uid: str) -> None:
+def test_guest_uid_with_a_path_traversal_is_refused(places: GuestDirectories, uid: str) -> None:
     with pytest.raises(DirectoryError, match="it cannot be the name of a directory"):
         places.make(uid)
 

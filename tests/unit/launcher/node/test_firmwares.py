@@ -32,13 +32,13 @@ def describe(directory: Path, name: str, features: list[str], **changes: Any) ->
     return Firmware(str(code), str(variables), secure_boot="secure-boot" in features)
 
 
-def test_firmware_is_sorted_by_file_name(tmp_path: Path) -> None:
+def test_firmware_descriptions_are_sorted_by_file_name(tmp_path: Path) -> None:
     plain = describe(tmp_path, "60-plain", ["acpi-s3"])
     secure = describe(tmp_path, "40-secure", SECURE)
     assert list(read_descriptions((tmp_path,), "x86_64", "pc-q35-7.2")) == [secure, plain]
 
 
-def test_description_of_the_administrator_overrides_the_package(tmp_path: Path) -> None:
+def test_firmware_description_of_the_administrator_overrides_the_package(tmp_path: Path) -> None:
     describe(tmp_path / "usr", "60-plain", [])
     own = describe(tmp_path / "etc", "60-plain", [])
     assert list(read_descriptions((tmp_path / "etc", tmp_path / "usr"), "x86_64", "pc-q35-7.2")) == [own]
@@ -55,7 +55,7 @@ def test_description_of_the_administrator_overrides_the_package(tmp_path: Path) 
         pytest.param([], {"targets": 7}, id="not JSON"),
     ],
 )
-def test_unusable_firmware_is_skipped(tmp_path: Path, features: list[str], changes: dict[str, Any]) -> None:
+def test_unusable_firmware_description_is_skipped(tmp_path: Path, features: list[str], changes: dict[str, Any]) -> None:
     describe(tmp_path, "50-other", features, **changes)
     assert list(read_descriptions((tmp_path,), "x86_64", "pc-q35-7.2")) == []
 

@@ -1,4 +1,4 @@
-"""Fork server, with a test module in place of the launcher."""
+"""The fork server, with a test module in place of the launcher."""
 
 import asyncio
 import contextlib

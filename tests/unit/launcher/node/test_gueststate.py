@@ -24,7 +24,7 @@ def layout(tmp_path: Path) -> Layout:
     return Layout(tmp_path)
 
 
-def test_report_is_read_only_from_a_regular_file(layout: Layout, tmp_path: Path) -> None:
+def test_guest_report_is_read_only_from_a_regular_file(layout: Layout, tmp_path: Path) -> None:
     assert find_report(layout) is None
     layout.report.write_bytes(msgspec.json.encode(Report(state="running")))
     assert find_report(layout) == Report(state="running")
@@ -39,7 +39,7 @@ def test_report_is_read_only_from_a_regular_file(layout: Layout, tmp_path: Path)
     assert find_report(layout) is None
 
 
-def test_invalid_launch_request_is_none(layout: Layout) -> None:
+def test_invalid_launch_request_is_read_as_none(layout: Layout) -> None:
     assert find_launch_request(layout) is None
     layout.launch_request.write_bytes(b'{"vmi": {}}')
     assert find_launch_request(layout) is None
@@ -55,7 +55,7 @@ def test_guest_without_a_launcher_process_is_failed_with_the_last_log_line(layou
     )
 
 
-def test_process_is_alive_only_if_it_belongs_to_this_guest(tmp_path: Path) -> None:
+def test_launcher_process_is_alive_only_if_it_belongs_to_the_guest(tmp_path: Path) -> None:
     command = Path("/proc/self/cmdline").read_bytes().split(b"\0")
     assert is_alive(os.getpid(), Layout(Path(command[0].decode())))
     assert not is_alive(os.getpid(), Layout(tmp_path / "another"))
@@ -110,7 +110,7 @@ def test_only_the_end_of_a_large_log_is_read(tmp_path: Path, monkeypatch: pytest
     assert read_tail(tmp_path / "serial0.log") == b"6789"
 
 
-def test_missing_log_is_empty(tmp_path: Path) -> None:
+def test_missing_guest_log_is_read_as_empty(tmp_path: Path) -> None:
     assert read_tail(tmp_path / "serial0.log") == b""
 
 

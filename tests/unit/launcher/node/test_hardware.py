@@ -20,7 +20,7 @@ def write(root: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
-def test_cpus_are_grouped_by_numa_node_and_core(tmp_path: Path) -> None:
+def test_host_cpus_are_grouped_by_numa_node_and_core(tmp_path: Path) -> None:
     write(tmp_path, "devices/system/node/node0/cpulist", "0-1,4-5\n")
     write(tmp_path, "devices/system/node/node1/cpulist", "2-3\n")
     write(tmp_path, "devices/system/node/node2/cpulist", "\n")
@@ -42,7 +42,7 @@ def test_cpus_are_grouped_by_numa_node_and_core(tmp_path: Path) -> None:
         pytest.param("1048576\n", 4096, id="limit above the memory of the machine"),
     ],
 )
-def test_memory_is_limited_by_the_cgroup(tmp_path: Path, limit: str, memory: int) -> None:
+def test_host_memory_is_limited_by_the_cgroup(tmp_path: Path, limit: str, memory: int) -> None:
     write(tmp_path, "meminfo", "MemTotal:              4 kB\nMemFree:               1 kB\n")
     if limit:
         write(tmp_path, "fs/cgroup/memory.max", limit)
@@ -55,13 +55,13 @@ def test_only_available_huge_pages_are_counted(tmp_path: Path) -> None:
     assert count_hugepages(tmp_path) == {"2Mi": 16}
 
 
-def test_this_machine_has_cpus_and_memory() -> None:
+def test_cpus_and_memory_of_this_machine_are_found() -> None:
     assert list_cpus()
     assert measure_memory() > 0
     assert get_architecture() in ("amd64", "arm64", "s390x")
 
 
-def test_empty_list_has_no_numbers() -> None:
+def test_empty_cpu_list_has_no_numbers() -> None:
     assert list(parse_list("\n")) == []
 
 

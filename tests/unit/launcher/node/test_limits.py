@@ -48,6 +48,6 @@ def test_limits_of_an_ordinary_user_are_lowered_and_never_raised() -> None:
     run(AS_ORDINARY_USER)
 
 
-def test_limits_are_raised_if_the_kernel_allows_it() -> None:
+def test_process_limits_are_raised_if_the_kernel_allows_it() -> None:
     expected = [can_set("RLIMIT_MEMLOCK", -1), can_set("RLIMIT_RTPRIO", 1)]
     assert run(AS_THIS_USER) == f"{str(expected).lower()}\n"

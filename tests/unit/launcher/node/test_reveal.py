@@ -1,4 +1,4 @@
-"""Paths that are made visible to a confined process while it runs."""
+"""Making paths visible to a confined process while it runs."""
 
 import os
 import subprocess
@@ -74,7 +74,7 @@ def reader(closed: Path) -> Iterator[Reader]:
 @needs_root
 @needs_mounts
 @pytest.mark.parametrize(("path", "file"), [("second", "second/file"), ("disk", "disk")], ids=["directory", "file"])
-def test_path_is_visible_until_it_is_hidden(closed: Path, reader: Reader, path: str, file: str) -> None:
+def test_revealed_path_is_visible_until_it_is_hidden(closed: Path, reader: Reader, path: str, file: str) -> None:
     shown = closed / path
     assert reader.read(closed / "first/file") == "first"
     assert reader.read(closed / file) == "No such file or directory"
@@ -89,7 +89,7 @@ def test_path_is_visible_until_it_is_hidden(closed: Path, reader: Reader, path: 
 
 @needs_root
 @needs_mounts
-def test_link_is_not_followed(closed: Path, reader: Reader) -> None:
+def test_revealing_a_path_does_not_follow_links(closed: Path, reader: Reader) -> None:
     (closed / "link").symlink_to("disk")
     with pytest.raises(OSError, match="symbolic links"):
         reveal(reader.process.pid, closed / "link", ACCOUNT)
@@ -98,14 +98,14 @@ def test_link_is_not_followed(closed: Path, reader: Reader) -> None:
 
 @needs_root
 @needs_mounts
-def test_process_that_has_ended_is_an_error(closed: Path, reader: Reader) -> None:
+def test_revealing_a_path_to_an_ended_process_is_an_error(closed: Path, reader: Reader) -> None:
     reader.process.kill()
     reader.process.wait()
     with pytest.raises(OSError, match="No such"):
         reveal(reader.process.pid, closed / "second", ACCOUNT)
 
 
-def test_process_of_the_same_user_sees_everything(closed: Path) -> None:
+def test_process_of_the_same_user_sees_all_paths(closed: Path) -> None:
     own = Account(os.geteuid(), os.getegid())
     reveal(os.getpid(), closed / "second", own)
     hide(os.getpid(), closed / "second", own)

@@ -12,7 +12,7 @@ from virtshape.launcher.node import taps
 
 
 class Kernel:
-    """Answer requests with an error code, and record them."""
+    """A fake kernel that records requests and answers them with an error code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -46,7 +46,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("code", "message"), ANSWERS.values(), ids=ANSWERS)
-def test_failed_removal_of_a_device_is_logged(
+def test_failed_removal_of_a_tap_device_is_logged(
     code: int, message: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "vs1").mkdir()

@@ -1,4 +1,4 @@
-"""The first process of a container, replaced here by a child subreaper."""
+"""The init process of a container, tested as a child subreaper."""
 
 import signal
 import subprocess

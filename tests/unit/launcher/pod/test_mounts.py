@@ -37,16 +37,16 @@ def gather(place: Path, name: str, source: JsonObject) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("source", "path"), VOLUMES.values(), ids=VOLUMES.keys())
-def test_volume_is_found_at_its_path(place: Path, source: JsonObject, path: str | None) -> None:
+def test_pod_volume_is_found_at_its_path(place: Path, source: JsonObject, path: str | None) -> None:
     assert gather(place, "filled", source).get("filled") == path
 
 
-def test_block_device_is_preferred_to_a_directory(place: Path) -> None:
+def test_block_device_of_a_claim_is_preferred_to_a_directory(place: Path) -> None:
     (place / "device-raw").touch()
     assert gather(place, "raw", {"persistentVolumeClaim": {"claimName": "c"}})["raw"] == "device-raw"
 
 
-def test_credentials_and_kernels_have_their_own_names(place: Path) -> None:
+def test_credentials_and_kernels_have_separate_mount_names(place: Path) -> None:
     found = gather(place, "v", {"emptyDisk": {"capacity": "1Gi"}})
     assert found == {"k-access-cred": "mounts/k-access-cred", "kernelBoot": "mounts/kernelBoot"}
 
@@ -68,7 +68,7 @@ def test_claim_with_other_files_is_not_changed(place: Path) -> None:
     assert not (place / "mounts/mine/disk.img").exists()
 
 
-def test_devices_are_read_from_environment_variables() -> None:
+def test_host_devices_of_a_pod_are_read_from_environment_variables() -> None:
     vmi = build_vmi(
         domain={
             "devices": {

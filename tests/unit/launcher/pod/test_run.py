@@ -1,4 +1,4 @@
-"""The main process of a pod: how it reports that the guest runs, and how it ends."""
+"""The main process of a pod: its readiness marker, signals, exit code and termination message."""
 
 import asyncio
 import os
@@ -53,7 +53,7 @@ async def run(guests: FakeGuests, *, kill: bool = False, monkeypatch: pytest.Mon
     return await asyncio.wait_for(following, 60)
 
 
-async def test_process_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_main_process_of_a_pod_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     last = Report(state="failed", reason="GuestPanicked")
     assert await run(FakeGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
 

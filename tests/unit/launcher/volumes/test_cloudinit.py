@@ -79,7 +79,7 @@ def test_no_cloud_disc_always_has_user_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "name"), [(NO_CLOUD, "meta-data"), (CONFIG_DRIVE, "openstack/latest/meta_data.json")])
-def test_metadata_has_the_instance_type(tmp_path: Path, kind: str, name: str) -> None:
+def test_cloud_init_metadata_has_the_instance_type(tmp_path: Path, kind: str, name: str) -> None:
     vmi = build(kind, {"userData": USER_DATA}, annotations={"kubevirt.io/cluster-instancetype-name": "u1.small"})
     metadata = json.loads(read(tmp_path, vmi)[1][name])
     assert metadata["instance-type" if kind == NO_CLOUD else "instance_type"] == "u1.small"
@@ -129,7 +129,7 @@ def test_device_tags_are_on_the_config_drive(tmp_path: Path) -> None:
         (f"{'x' * 62}-y", None, "x" * 62),
     ],
 )
-def test_guest_has_a_host_name(name: str, hostname: str | None, expected: str) -> None:
+def test_cloud_init_metadata_has_the_host_name(name: str, hostname: str | None, expected: str) -> None:
     vmi = build_guest({"devices": {}}, hostname=hostname)
     vmi.metadata.name = name
     assert find_hostname(vmi) == expected
@@ -153,7 +153,7 @@ PROBLEMS: dict[str, tuple[JsonObject, str, str]] = {
 
 @pytest.mark.parametrize("kind", [NO_CLOUD, CONFIG_DRIVE])
 @pytest.mark.parametrize(("source", "field", "message"), PROBLEMS.values(), ids=PROBLEMS)
-def test_unreadable_document_is_reported_with_its_field(
+def test_unreadable_cloud_init_document_is_reported_with_its_field(
     tmp_path: Path, kind: str, source: JsonObject, field: str, message: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:

@@ -26,13 +26,13 @@ def prepare(tmp_path: Path, path: Path | str, **host_disk: Any) -> Source:
     return prepare_volumes(vmi, {}, str(tmp_path / "guest"), host_disk_roots=roots)["one"]
 
 
-def test_existing_file_is_used_unchanged(tmp_path: Path, root: Path) -> None:
+def test_existing_host_disk_is_used_unchanged(tmp_path: Path, root: Path) -> None:
     (root / "disk.img").write_bytes(b"x" * 8192)
     source = prepare(tmp_path, root / "disk.img")
     assert (source.path, source.format, source.read_only) == (str(root / "disk.img"), "raw", False)
 
 
-def test_already_resolved_file_is_used(tmp_path: Path) -> None:
+def test_resolved_host_disk_path_is_used(tmp_path: Path) -> None:
     found = tmp_path / "elsewhere.img"
     found.write_bytes(b"x" * 4096)
     volume = {"name": "one", "hostDisk": {"path": "/no/such/file", "type": "Disk"}}
@@ -40,7 +40,7 @@ def test_already_resolved_file_is_used(tmp_path: Path) -> None:
     assert prepare_volumes(vmi, {"one": str(found)}, str(tmp_path / "guest"))["one"].path == str(found)
 
 
-def test_missing_file_is_created_once(tmp_path: Path, root: Path) -> None:
+def test_missing_host_disk_is_created_once(tmp_path: Path, root: Path) -> None:
     for content in (b"\0", b"x"):
         source = prepare(tmp_path, root / "disk.img", type="DiskOrCreate", capacity="1Gi")
         with Path(source.path).open("r+b") as file:

@@ -1,4 +1,4 @@
-"""ISO images that Linux and Windows read alike, with any file names."""
+"""ISO images whose files have the same names on Linux and Windows."""
 
 import pytest
 from hypothesis import given, settings
@@ -30,7 +30,7 @@ def test_rock_ridge_has_every_file_under_its_name(files: dict[str, bytes]) -> No
 
 
 @pytest.mark.parametrize("files", TREES.values(), ids=TREES)
-def test_joliet_has_every_file(files: dict[str, bytes]) -> None:
+def test_joliet_directory_has_every_file(files: dict[str, bytes]) -> None:
     found = IsoImage(render_iso(files, "cidata")).read("joliet_path")
     assert sorted(found.values()) == sorted(files.values())
     assert {name.lower() for name in files if "nattend" not in name} <= {name.lower() for name in found}
@@ -42,15 +42,15 @@ def test_longest_key_names_are_not_truncated() -> None:
 
 
 @pytest.mark.parametrize("label", ["cidata", "config-2", "OEMDRV", "unattendCD", "x" * 32])
-def test_image_has_the_given_label(label: str) -> None:
+def test_iso_image_has_the_given_label(label: str) -> None:
     assert IsoImage(render_iso({"a": b"b"}, label)).label == label
 
 
-def test_same_files_give_the_same_bytes() -> None:
+def test_iso_image_is_reproducible() -> None:
     assert render_iso({"a": b"1", "b": b"2"}, "x") == render_iso({"a": b"1", "b": b"2"}, "x")
 
 
-def test_image_size_is_a_multiple_of_the_largest_block_size() -> None:
+def test_iso_image_size_is_a_multiple_of_the_largest_block_size() -> None:
     assert len(render_iso({"a": b"1"}, "x")) % 65536 == 0
 
 
@@ -59,7 +59,7 @@ NAMES = st.text("abcdefgh.-_ABC0123", min_size=1, max_size=60).filter(lambda nam
 
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(NAMES, st.binary(max_size=5000), max_size=20))
-def test_written_files_are_read_back(files: dict[str, bytes]) -> None:
+def test_files_written_to_an_iso_image_are_read_back(files: dict[str, bytes]) -> None:
     image = IsoImage(render_iso(files, "label"))
     assert image.read() == files
     assert sorted(image.read("joliet_path").values()) == sorted(files.values())

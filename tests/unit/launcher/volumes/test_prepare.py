@@ -189,14 +189,16 @@ def write_files(material: Path, files: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize(("source", "label"), MADE_OF_FILES.values(), ids=MADE_OF_FILES)
-def test_files_become_a_private_iso_image(guest: Path, material: Path, source: JsonObject, label: str) -> None:
+def test_volume_of_files_becomes_a_private_iso_image(
+    guest: Path, material: Path, source: JsonObject, label: str
+) -> None:
     found = prepare(guest, source, write_files(material, FILES))
     image = IsoImage(Path(found.path))
     assert (image.label, image.read()) == (label, FILES)
     assert Path(found.path).stat().st_mode & 0o777 == 0o600
 
 
-def test_files_are_read_as_kubernetes_mounts_them(guest: Path, material: Path) -> None:
+def test_volume_files_are_laid_out_as_in_a_kubernetes_mount(guest: Path, material: Path) -> None:
     write_files(material, {"..2024/a.conf": b"a=1\n", "..2024/dir/b": b"b"})
     (material / "..data").symlink_to("..2024")
     (material / "a.conf").symlink_to("..data/a.conf")
@@ -215,7 +217,7 @@ def test_sysprep_files_become_an_iso_image_for_windows(guest: Path, material: Pa
     assert (image.label, image.read("joliet_path")) == ("unattendCD", {"Autounattend.xml": b"<unattend/>"})
 
 
-def test_secret_with_an_acpi_table_is_that_table(guest: Path, material: Path) -> None:
+def test_acpi_table_is_read_from_a_secret(guest: Path, material: Path) -> None:
     vmi = build_guest(
         {"devices": {}, "firmware": {"acpi": {"slicNameRef": "slic"}}},
         volumes=[{"name": "slic", "secret": {"secretName": "s"}}],
@@ -321,7 +323,7 @@ def test_unusable_volume_is_reported_with_its_field(
     assert str(caught.value) == f"{problem.field}: {problem.reason}"
 
 
-def test_all_problems_are_reported_at_once(guest: Path) -> None:
+def test_problems_of_all_volumes_are_reported_at_once(guest: Path) -> None:
     vmi = build_guest(
         {"devices": {"disks": [{"name": "one"}, {"name": "two"}]}},
         volumes=[{"name": "one", **CONTAINER}, {"name": "two", "dataVolume": {"name": "d"}}],
@@ -334,7 +336,7 @@ def test_all_problems_are_reported_at_once(guest: Path) -> None:
     )
 
 
-def test_leftovers_of_a_killed_process_are_removed(guest: Path) -> None:
+def test_temporary_files_of_a_killed_process_are_removed(guest: Path) -> None:
     leftover = guest / "volumes" / ".one.qcow2.999999999-00000000.partial"
     leftover.parent.mkdir(parents=True)
     leftover.touch()

@@ -30,7 +30,7 @@ def test_known_finding_is_not_reported_on_any_line() -> None:
     assert baseline.stale == 0
 
 
-def test_new_findings_are_reported() -> None:
+def test_findings_missing_in_the_baseline_are_reported() -> None:
     new = [replace(KNOWN, message="n"), replace(KNOWN, field="spec.b"), replace(KNOWN, file="vms/db.yaml")]
     baseline = read_baseline(write(KNOWN))
     assert baseline.filter(new) == new
@@ -42,7 +42,7 @@ def test_each_known_finding_hides_one_finding() -> None:
     assert read_baseline(write(KNOWN, KNOWN)).filter([KNOWN, KNOWN]) == []
 
 
-def test_files_are_relative_to_the_baseline() -> None:
+def test_file_names_are_relative_to_the_baseline() -> None:
     path = write(KNOWN, path="ci/known.json")
     (entry,) = json.loads(Path(path).read_text())["findings"]
     assert entry == {
@@ -55,7 +55,7 @@ def test_files_are_relative_to_the_baseline() -> None:
     assert read_baseline(path).filter([replace(KNOWN, file="./vms/web.yaml")]) == []
 
 
-def test_missing_baseline_is_empty() -> None:
+def test_missing_baseline_file_has_no_findings() -> None:
     assert read_baseline("known.json").filter([KNOWN]) == [KNOWN]
 
 

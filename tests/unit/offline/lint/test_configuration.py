@@ -1,4 +1,4 @@
-"""Lint checks the KubeVirt object as the server does: invalid settings, and settings without effect."""
+"""Lint findings for KubeVirt objects: invalid settings, and settings without effect."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, lint
@@ -36,7 +36,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_setting_is_reported_at_its_position(case: Case) -> None:
+def test_invalid_or_ineffective_setting_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
 
 

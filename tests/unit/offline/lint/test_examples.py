@@ -1,4 +1,4 @@
-"""Every rule has an example that lint reports it for."""
+"""Every lint rule has an example that violates it."""
 
 import pytest
 
@@ -20,12 +20,12 @@ def find_rules(name: str) -> set[str]:
     return {finding.rule for finding in suppress(findings, text, "vm.yaml", RULES)}
 
 
-def test_every_rule_has_an_example_in_the_order_of_rules() -> None:
+def test_examples_cover_every_lint_rule_in_order() -> None:
     assert list(load_examples()) == list(RULES)
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_example_violates_its_rule(name: str) -> None:
+def test_lint_example_violates_its_rule(name: str) -> None:
     found = find_rules(name)
     assert found >= {name}
     assert name in ACCOMPANIED or found == {name}

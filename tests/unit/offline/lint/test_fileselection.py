@@ -1,4 +1,4 @@
-"""Lint on a repository: which files are left out, skipped or linted."""
+"""Files of a repository that lint excludes, skips or checks."""
 
 import shutil
 import subprocess
@@ -88,11 +88,11 @@ def test_file_without_objects_of_checked_kinds_is_skipped_unless_named(text: str
 
 @pytest.mark.parametrize("text", [HELM, QUOTED, VARIABLE], ids=["Helm", "quoted placeholders", "variables"])
 @pytest.mark.parametrize("is_named", [True, False])
-def test_template_is_skipped(text: str, is_named: bool) -> None:
+def test_lint_skips_templates(text: str, is_named: bool) -> None:
     assert find_skip_reason(text.encode(), is_named=is_named) == TEMPLATE
 
 
-def test_skipped_files_are_recorded_by_reason() -> None:
+def test_lint_records_skipped_files_by_reason() -> None:
     write({"vm.yaml": OLD, "chart/vm.yaml": HELM, "chart/values.yaml": "a: 1\n", "broken.yaml": "a: [\n"})
     run = Run(["."])
     assert [finding.rule for finding in run.find()] == ["deprecated-field"]
@@ -113,7 +113,7 @@ patchesJson6902: [{path: ../json.yaml, target: {kind: VirtualMachine}}]
 """
 
 
-def test_patches_for_kustomize_are_skipped_unless_they_are_named() -> None:
+def test_kustomize_patches_are_skipped_unless_they_are_named() -> None:
     patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted}\n"
     write(
         {
@@ -160,7 +160,7 @@ def test_files_in_a_nested_repository_are_linted() -> None:
     assert list_files(".") == ["./sub/a.yaml"]
 
 
-def test_nothing_is_ignored_outside_of_a_repository_or_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_files_are_ignored_outside_a_repository_or_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(Path.cwd().parent))
     write({".gitignore": "*.yaml\n", "a.yaml": vm()})
     assert list_git_ignored(".") == frozenset()
@@ -168,7 +168,7 @@ def test_nothing_is_ignored_outside_of_a_repository_or_without_git(monkeypatch: 
     assert list_files(".") == ["./a.yaml"]
 
 
-def test_preference_of_a_skipped_template_is_not_used() -> None:
+def test_preference_in_a_skipped_template_is_not_used() -> None:
     write({"vm.yaml": vm(spec="preference: {name: liked}")})
     write({"t.yaml": build_manifest("VirtualMachineClusterPreference", '{x: "{{ y }}"}', name="liked")})
     assert [finding.rule for finding in Run(["."]).find()] == ["missing-reference"]

@@ -1,4 +1,4 @@
-"""Corrections: what is corrected, and that nothing else changes."""
+"""Corrections by lint: mistakes that are corrected, and text that stays unchanged."""
 
 import json
 from pathlib import Path
@@ -74,7 +74,7 @@ CORRECTED = {
 
 
 @pytest.mark.parametrize(("before", "after"), CORRECTED.values(), ids=CORRECTED)
-def test_mistake_is_corrected(before: str, after: str) -> None:
+def test_lint_fix_corrects_a_mistake(before: str, after: str) -> None:
     assert fix_all(before) == after
     assert lint(after) == []
     assert fix(after) == Corrected(after.encode(), ())
@@ -96,7 +96,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_uncertain_correction_is_not_made(text: str | bytes) -> None:
+def test_lint_fix_makes_no_uncertain_correction(text: str | bytes) -> None:
     data = text.encode() if isinstance(text, str) else text
     assert fix(data) == Corrected(data, ())
 
@@ -106,7 +106,7 @@ def test_safe_corrections_are_made_next_to_unsafe_ones() -> None:
     assert fix_all(before) == vm(domain="memory: {guest: 1Gi}\nfirmwares: 7")
 
 
-def test_json_is_corrected() -> None:
+def test_lint_fix_corrects_json() -> None:
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -119,7 +119,7 @@ def test_json_is_corrected() -> None:
 
 
 @pytest.mark.parametrize(("mark", "newline"), [(b"", "\r\n"), (b"\xef\xbb\xbf", "\n"), (b"\xef\xbb\xbf", "\r\n")])
-def test_line_ends_and_byte_order_mark_are_kept(mark: bytes, newline: str) -> None:
+def test_lint_fix_keeps_line_endings_and_byte_order_mark(mark: bytes, newline: str) -> None:
     def encode(text: str) -> bytes:
         return mark + text.replace("\n", newline).encode().removesuffix(newline.encode())
 
@@ -156,7 +156,7 @@ def test_suppressed_and_ignored_findings_are_not_corrected(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_corrections_of_examples_leave_nothing_new_and_nothing_to_correct(name: str) -> None:
+def test_corrected_examples_have_no_new_findings_and_need_no_corrections(name: str) -> None:
     text = load_examples()[name]
     corrected = fix(text)
     assert fix(corrected.text) == Corrected(corrected.text, ())
@@ -164,14 +164,14 @@ def test_corrections_of_examples_leave_nothing_new_and_nothing_to_correct(name: 
     assert bool(corrected.fixed) <= RULES[name].fixable
 
 
-def test_diff_is_unified() -> None:
+def test_lint_fix_shows_a_unified_diff() -> None:
     assert format_diff(b"a: 1\nb: 2", b"a: 1\nc: 2", "x.yaml") == (
         "--- x.yaml\n+++ x.yaml\n@@ -1,2 +1,2 @@\n a: 1\n"
         "-b: 2\n\\ No newline at end of file\n+c: 2\n\\ No newline at end of file\n"
     )
 
 
-def test_file_is_replaced_with_its_permissions(tmp_path: Path) -> None:
+def test_corrected_file_keeps_its_permissions(tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_bytes(b"a")
     file.chmod(0o640)
@@ -180,7 +180,7 @@ def test_file_is_replaced_with_its_permissions(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_file_that_changed_meanwhile_is_not_written(tmp_path: Path) -> None:
+def test_file_that_changed_during_a_fix_is_not_written(tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_bytes(b"changed")
     assert not replace_file(file, b"a", b"b")

@@ -1,4 +1,4 @@
-"""Lint checks host access with the configuration among the files; without it, the result is a note."""
+"""Lint findings for host access: checked with the KubeVirt object in the files, or noted if there is none."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, documents, instancetype, lint, read_marks, vm

@@ -35,26 +35,26 @@ def read_sarif(*findings: Finding) -> dict[str, Any]:
     return log
 
 
-def test_concise_has_one_compiler_style_line_per_finding() -> None:
+def test_concise_format_has_one_compiler_style_line_per_finding() -> None:
     assert "".join(render_concise(in_file(SYNTAX, CLASH))) == (
         "vms/web.yaml:3:1: error: a key without a colon [syntax]\n"
         "vms/web.yaml:12:9: error: both say it: remove it [instancetype-conflict]\n"
     )
 
 
-def test_concise_joins_lines_of_a_message() -> None:
+def test_concise_format_joins_the_lines_of_a_message() -> None:
     (line,) = render_concise(in_file(build_finding(message="one\ntwo")))
     assert line == "a.yaml:1:2: error: one two [syntax]\n"
 
 
 @pytest.mark.parametrize(("level", "color"), [("error", "31;1"), ("warning", "33;1"), ("note", "36")])
-def test_level_is_coloured_on_a_terminal(level: Level, color: str) -> None:
+def test_level_of_a_finding_is_coloured_on_a_terminal(level: Level, color: str) -> None:
     files = in_file(build_finding(level=level))
     assert "".join(render("concise", files, color=True)) == f"a.yaml:1:2: \x1b[{color}m{level}\x1b[0m: m [syntax]\n"
     assert f"\x1b[{color}m{level}\x1b[0m" in "".join(render("text", files, color=True))
 
 
-def test_text_is_grouped_by_file_with_source_lines_and_carets() -> None:
+def test_text_format_groups_findings_by_file_with_source_lines() -> None:
     first = FileFindings("a.yaml", b"kind: A\r\nspec:\n  cores: 2\n", [build_finding(line=3, column=3)])
     none = FileFindings("b.yaml", b"", [])
     second = FileFindings("c.yaml", b"\xef\xbb\xbfkind: A", [build_finding(column=1), build_finding(line=9)])
@@ -83,12 +83,12 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("line", "column", "shown", "carets"), SHOWN.values(), ids=SHOWN)
-def test_source_line_is_printed_safely(line: str, column: int, shown: str, carets: str) -> None:
+def test_control_characters_in_a_source_line_are_escaped(line: str, column: int, shown: str, carets: str) -> None:
     lines = "".join(render_text(in_file(build_finding(column=column), text=line))).splitlines()
     assert lines[2:] == [f"     1 | {shown}", f"       | {carets}"]
 
 
-def test_json_is_a_list_of_complete_findings() -> None:
+def test_json_format_is_a_list_of_complete_findings() -> None:
     assert json.loads("".join(render_json(in_file(SYNTAX, CLASH)))) == [
         {
             "file": "vms/web.yaml",
@@ -113,7 +113,7 @@ def test_json_is_a_list_of_complete_findings() -> None:
     ]
 
 
-def test_json_without_findings_is_an_empty_list() -> None:
+def test_json_format_without_findings_is_an_empty_list() -> None:
     assert "".join(render_json([])) == "[]\n"
 
 
@@ -200,5 +200,5 @@ def test_sarif_fingerprint_depends_on_the_finding_but_not_its_line() -> None:
     assert len(set(prints)) == 3
 
 
-def test_report_formats_are_named() -> None:
+def test_lint_output_formats_are_named() -> None:
     assert list(RENDERERS) == ["text", "concise", "json", "sarif", "github"]

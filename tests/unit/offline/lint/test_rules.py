@@ -31,7 +31,7 @@ IGNORE = f"{INFER}\n  inferFromVolumeFailurePolicy: Ignore"
 NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
 
 
-def test_every_rule_has_a_case() -> None:
+def test_every_lint_rule_has_a_test_case() -> None:
     modules = (
         test_configuration,
         test_fit,
@@ -47,7 +47,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rule_has_an_id_a_level_a_title_and_advice(name: str) -> None:
+def test_lint_rule_has_an_id_a_level_a_title_and_advice(name: str) -> None:
     rule = RULES[name]
     assert rule.id == name
     assert name == name.lower().replace("_", "-").replace(" ", "-")
@@ -109,12 +109,12 @@ def test_valid_manifest_has_no_findings(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rule_is_documented(name: str) -> None:
+def test_lint_rule_is_documented(name: str) -> None:
     rule = RULES[name]
     row = f"| `{name}` | {rule.level} | {rule.title}. | {rule.advice} |"
     assert row in DOCUMENT.read_text().splitlines()
 
 
-def test_document_lists_only_existing_rules() -> None:
+def test_documentation_lists_only_existing_lint_rules() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (?:error|warning|note) \|", DOCUMENT.read_text(), re.MULTILINE)
     assert rows == list(RULES)

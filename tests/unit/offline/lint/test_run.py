@@ -40,7 +40,7 @@ def test_reference_is_resolved_across_files() -> None:
     assert places(lint("a")) == [("a/vm.yaml", 7, "missing-reference")]
 
 
-def test_files_take_precedence_over_the_catalog() -> None:
+def test_lint_prefers_files_over_the_catalog() -> None:
     write({"vm.yaml": vm(spec="instancetype: {name: u1.nano}\npreference: {name: windows.11}", domain="")})
     assert {rule for *_, rule in places(lint("vm.yaml", catalog=True))} == {"unmet-requirement"}
     write({"own.yaml": instancetype("cpu: {guest: 4}\nmemory: {guest: 8Gi}", name="u1.nano")})
@@ -98,7 +98,7 @@ def test_all_unreadable_paths_are_reported_at_once() -> None:
     assert [problem.source for problem in refusal.value.problems] == ["gone/", "missing.yaml"]
 
 
-def test_progress_is_reported_before_each_file() -> None:
+def test_lint_progress_is_reported_before_each_file() -> None:
     write({"a.yaml": vm(), "b.yaml": vm(name="name: db")})
     progress: list[tuple[int, int]] = []
     run = Run(["."])
@@ -138,5 +138,5 @@ SKIMMED = {
 
 
 @pytest.mark.parametrize(("text", "parsed"), SKIMMED.values(), ids=SKIMMED)
-def test_prescan_parses_only_kinds_that_can_be_referred_to(text: str, parsed: int) -> None:
+def test_prescan_parses_only_kinds_that_vms_refer_to(text: str, parsed: int) -> None:
     assert len(list(prescanning._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - has no public effect

@@ -1,4 +1,4 @@
-"""Settings of lint: where they are found, what they may contain, and how flags replace them."""
+"""Settings of lint: files, validation, and flags that replace settings."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TOML = '[tool.virtshape.lint]\ntarget = "kubevirt-1.7"\nfail-on = "error"\n'
 
 @pytest.fixture(autouse=True)
 def _in_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".git").mkdir()  # nothing above it is read
+    (tmp_path / ".git").mkdir()  # settings files above a repository are not read
     monkeypatch.chdir(tmp_path)
 
 
@@ -22,13 +22,13 @@ def write(name: str, text: str) -> None:
     Path(name).write_text(text)
 
 
-def test_defaults_without_a_file() -> None:
+def test_lint_settings_have_defaults_without_a_file() -> None:
     settings = get_settings()
     assert (settings.content.target, settings.content.fail_on) == ("virtshape", "warning")
     assert settings.rules == set(RULES)
 
 
-def test_nearest_file_is_read() -> None:
+def test_nearest_lint_settings_file_is_read() -> None:
     write("pyproject.toml", TOML)
     write("vms/.virtshape.yaml", YAML)
     Path("vms/prod").mkdir()
@@ -37,19 +37,19 @@ def test_nearest_file_is_read() -> None:
     assert get_settings().content.fail_on == "error"
 
 
-def test_yaml_file_takes_precedence_over_toml() -> None:
+def test_yaml_settings_file_takes_precedence_over_toml() -> None:
     write("pyproject.toml", TOML)
     write(".virtshape.yaml", YAML)
     assert get_settings().content.target == "kubevirt-1.6"
 
 
-def test_toml_file_without_settings_is_passed_over() -> None:
+def test_toml_file_without_lint_settings_is_ignored() -> None:
     write(".virtshape.yaml", YAML)
     write("sub/pyproject.toml", "[project]\nname = 'x'\n")
     assert get_settings("sub").content.target == "kubevirt-1.6"
 
 
-def test_nothing_above_the_repository_is_read() -> None:
+def test_settings_file_above_the_repository_is_not_read() -> None:
     write(".virtshape.yaml", YAML)
     write("sub/.git/HEAD", "")
     assert get_settings("sub").content.target == "virtshape"
@@ -72,34 +72,34 @@ INVALID = {
 
 
 @pytest.mark.parametrize(("text", "message"), INVALID.values(), ids=INVALID)
-def test_invalid_settings_are_refused(text: str, message: str) -> None:
+def test_invalid_lint_settings_are_rejected(text: str, message: str) -> None:
     write(".virtshape.yaml", text)
     with pytest.raises(SettingsError) as refusal:
         get_settings()
     assert message in str(refusal.value.message)
 
 
-def test_invalid_toml_is_refused() -> None:
+def test_invalid_toml_settings_file_is_rejected() -> None:
     write("pyproject.toml", "[tool\n")
     with pytest.raises(SettingsError, match="is not valid TOML"):
         get_settings()
 
 
 @pytest.mark.parametrize("text", ["tool = 1", "[tool]\nvirtshape = 1", "[tool.virtshape]\nother = 1"])
-def test_toml_file_with_other_tables_is_passed_over(text: str) -> None:
+def test_toml_file_with_only_other_tables_is_ignored(text: str) -> None:
     write("pyproject.toml", text)
     assert get_settings() == Settings()
 
 
 @pytest.mark.parametrize(("language", "name"), [("yaml", ".virtshape.yaml"), ("toml", "pyproject.toml")])
-def test_settings_in_the_document_are_valid(language: str, name: str) -> None:
+def test_documented_lint_settings_are_valid(language: str, name: str) -> None:
     document = Path(__file__).parents[4].joinpath("docs", "lint.md").read_text()
     write(name, document.partition(f"```{language}\n# {name}\n")[2].partition("```")[0])
     assert get_settings().content.target == "kubevirt-1.6"
     assert "vendor" in get_settings().content.exclude
 
 
-def test_flags_replace_settings() -> None:
+def test_lint_flags_replace_settings() -> None:
     write(".virtshape.yaml", YAML)
     settings = get_settings().with_flags(target="kubevirt-1.8", ignore=(), select=("target-*",), catalog=False)
     assert settings.content.target == "kubevirt-1.8"
@@ -137,7 +137,7 @@ def test_paths_in_flags_are_relative_to_the_current_folder(monkeypatch: pytest.M
     ]
 
 
-def test_rules_are_ignored_per_file() -> None:
+def test_lint_rules_are_ignored_per_file() -> None:
     write(".virtshape.yaml", "lint:\n  per-file-ignores:\n    'legacy/**': [deprecated-*]\n    '*.json': [syntax]\n")
     settings = get_settings()
     assert settings.list_ignored("legacy/a/b.yaml") == {"deprecated-field", "deprecated-version"}
@@ -160,5 +160,5 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("glob", "path", "matches"), MATCHES)
-def test_pattern_matches_names_and_paths(glob: str, path: str, matches: bool) -> None:
+def test_file_pattern_matches_names_and_paths(glob: str, path: str, matches: bool) -> None:
     assert Pattern(glob).matches(path) is matches

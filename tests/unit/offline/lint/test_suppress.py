@@ -40,7 +40,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_finding_without_a_comment_is_kept(text: str) -> None:
+def test_finding_without_a_suppression_comment_is_kept(text: str) -> None:
     assert suppress([FIELD], text.encode(), "a.yaml", ["unknown-field"]) == [FIELD]
 
 
@@ -60,7 +60,7 @@ UNUSED = {
 
 
 @pytest.mark.parametrize(("text", "message"), UNUSED.values(), ids=UNUSED)
-def test_unused_comment_is_reported_at_its_position(text: str, message: str) -> None:
+def test_unused_suppression_comment_is_reported_at_its_position(text: str, message: str) -> None:
     assert suppress([], text.encode(), "a.yaml", RULES) == [
         Finding("a.yaml", 1, 7, "warning", "unused-ignore", message)
     ]

@@ -22,7 +22,7 @@ def summarize(findings: list[Finding]) -> list[tuple[str, str]]:
     return [(each.rule, each.field) for each in findings]
 
 
-def test_targets_are_virtshape_and_each_release() -> None:
+def test_lint_targets_are_virtshape_and_each_kubevirt_release() -> None:
     assert ("virtshape", *(f"kubevirt-{release}" for release in RELEASES)) == TARGETS
 
 
@@ -49,7 +49,7 @@ EXTENSIONS = {
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(("text", "fields"), EXTENSIONS.values(), ids=EXTENSIONS)
-def test_extensions_of_virtshape_are_in_no_release(text: str, fields: list[str], release: str) -> None:
+def test_extensions_of_virtshape_are_reported_for_every_release(text: str, fields: list[str], release: str) -> None:
     findings = lint(text, release)
     assert summarize(findings) == [("target-field", field) for field in fields]
     assert "(no release of KubeVirt has it)" in findings[0].message
@@ -96,7 +96,7 @@ def test_api_version_is_reported_where_it_is_not_served(version: str, kind: str,
         assert all(each.message.endswith(f": use {V1BETA1}") for each in lint(text, release))
 
 
-def test_sizes_are_required() -> None:
+def test_missing_sizes_are_reported_for_every_release() -> None:
     assert summarize(lint(instancetype("{}"))) == [
         ("target-version", "apiVersion"),
         ("target-required", "spec.cpu"),
@@ -142,7 +142,7 @@ def test_free_form_objects_and_other_groups_are_not_checked() -> None:
     assert lint("apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {name: a}\nspec: {x: 1}\n") == []
 
 
-def test_field_with_another_finding_is_reported_once() -> None:
+def test_field_with_another_finding_is_not_reported_for_the_target() -> None:
     text = vm(domain="memory: {guest: 1Gi}\nmemoory: {}")
     (finding,) = lint(text)
     known = replace(finding, rule="unknown-field")
@@ -167,7 +167,7 @@ def test_instancetype_that_only_the_release_installs_is_not_missing() -> None:
     assert sorted(each.rule for each in later) == ["missing-reference", "target-catalog"]
 
 
-def test_every_kind_of_kubevirt_is_in_the_table() -> None:
+def test_every_kind_of_kubevirt_is_in_the_table_of_releases() -> None:
     kinds = {kind.kind for kind in KINDS if kind.api_version in ("kubevirt.io/v1", V1BETA1)}
     for kind in kinds:
         group = "kubevirt.io/v1" if kind in ("VirtualMachine", "VirtualMachineInstance", "KubeVirt") else V1BETA1

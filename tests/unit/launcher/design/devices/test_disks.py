@@ -132,7 +132,7 @@ def test_disk_targets_are_named_in_order_and_virtio_has_its_own_names() -> None:
     ]
 
 
-def test_hotpluggable_volumes_are_last_in_the_boot_order() -> None:
+def test_hotpluggable_disks_are_placed_after_other_disks() -> None:
     disks = [{"name": name, "disk": {"bus": "scsi"}} for name in ("data", "root")]
     volumes = [
         {"name": "data", "persistentVolumeClaim": {"claimName": "data", "hotpluggable": True}},

@@ -1,4 +1,4 @@
-"""Files of the demo guest, and the programs that building it needs."""
+"""Files of the demo guest, and the programs that are needed to build it."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from virtshape.launcher.images.demo.packages import Packages
 from virtshape.launcher.images.errors import ToolError
 
 
-def test_flavours_have_separate_files(tmp_path: Path) -> None:
+def test_demo_guest_flavours_have_separate_files(tmp_path: Path) -> None:
     files = {*get_demo_guest(tmp_path), *get_demo_guest(tmp_path, "full")}
     assert len(files) == 6
     assert get_demo_guest(tmp_path) == get_demo_guest(tmp_path, "cloud")
 
 
-def test_machine_without_apt_gets_a_list_of_missing_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_listed_on_a_machine_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="which needs apt-get, apt-cache, dpkg-deb"):
         Packages(tmp_path)

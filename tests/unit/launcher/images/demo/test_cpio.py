@@ -1,4 +1,4 @@
-"""cpio archives, parsed as the kernel documents them."""
+"""cpio archives, parsed as the kernel's documentation describes."""
 
 import stat
 
@@ -20,7 +20,7 @@ def read_archive(archive: bytes) -> dict[str, tuple[int, bytes]]:
         at = start + fields[6] + -fields[6] % 4
 
 
-def test_archive_has_directories_files_and_links() -> None:
+def test_cpio_archive_has_directories_files_and_links() -> None:
     entries = [
         directory("bin"),
         file("bin/a", b"content", 0o755),

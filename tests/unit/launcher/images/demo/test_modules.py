@@ -17,7 +17,7 @@ def build_module(*needs: str) -> bytes:
     return b"\x7fELF\0license=GPL\0depends=" + ",".join(needs).encode() + b"\0name=x\0"
 
 
-def test_modules_include_their_dependencies_and_nothing_else(tmp_path: Path) -> None:
+def test_kernel_modules_include_only_their_dependencies(tmp_path: Path) -> None:
     drivers = tmp_path / "lib/modules/6.1/kernel"
     drivers.mkdir(parents=True)
     (drivers / "virtio-blk.ko").write_bytes(build_module("virtio", "virtio-ring"))
@@ -85,5 +85,5 @@ def test_missing_required_module_is_an_error(tmp_path: Path) -> None:
         ("usr/lib/modules/6.12/modules.builtin.modinfo", False),
     ],
 )
-def test_large_families_of_modules_are_skipped(name: str, wanted: bool) -> None:
+def test_large_groups_of_kernel_modules_are_skipped(name: str, wanted: bool) -> None:
     assert is_candidate(name) is wanted
