@@ -35,7 +35,7 @@ DEVICE = "example.com/device"
 
 
 def shape_domain(configuration: KubeVirtConfiguration, architecture: str = "amd64", **domain: Any) -> JsonObject:
-    """Return the domain of the instance of a small VM."""
+    """Return the domain of the instance that is created for a small VM."""
     vm = build_vm(memory="1Gi", domain=domain)
     _, spec = make_instance(vm, Shape(), configuration, architecture, firmware_uuid="u")
     tree: JsonObject = to_tree(spec)
@@ -97,7 +97,7 @@ def show_nodes(configuration: KubeVirtConfiguration) -> JsonObject:
 
 
 class Effect(NamedTuple):
-    """What a setting changes: the result without it and with it."""
+    """The effect of a setting: the result without the setting and with it."""
 
     setting: object
     observe: Callable[[KubeVirtConfiguration], Any]
@@ -206,7 +206,7 @@ TESTED_ELSEWHERE = {
         "tests/unit/controllers/pods/test_build.py::test_configured_seccomp_profile"
     ),
 }
-"""Settings whose effect depends on more than a configuration, with the test of their effect."""
+"""Settings whose effect cannot be shown in this table, and the test of their effect."""
 
 DEPRECATED = {
     "configuration.network.permitSlirpInterface": (

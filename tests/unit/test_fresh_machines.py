@@ -11,7 +11,7 @@ PROGRAMS = ("id", "mmdebstrap", "unshare", "setpriv", "chroot", "apt-config", "a
 
 
 def run_check(directory: Path, *, in_ci: bool, **failing: str) -> "subprocess.CompletedProcess[str]":
-    """Run the script with stubs of the programs that need root; `failing` replaces their text."""
+    """Run the script with stubs for the programs that need root; `failing` replaces the text of stubs."""
     programs = directory / "bin"
     programs.mkdir()
     for name in PROGRAMS:

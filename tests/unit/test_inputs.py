@@ -1,4 +1,4 @@
-"""Inputs are never modified: not by expansion, not by checks, and not through a result."""
+"""Expansion and checks do not modify their inputs, and changes of a result do not reach the inputs."""
 
 import json
 from typing import Any
@@ -102,7 +102,7 @@ PREFERENCES = structs(VirtualMachinePreferenceSpec)
 
 @wide
 @given(INSTANCETYPES, PREFERENCES, vms())
-def test_apply_does_not_modify_instancetype_or_preference(
+def test_applying_does_not_modify_instancetype_or_preference(
     instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
 ) -> None:
     before = encode(instancetype), encode(preference)
@@ -157,7 +157,7 @@ def expand(expander: Expander, vm: bytes) -> bytes | str:
         return error.message
 
 
-def test_expansion_does_not_depend_on_earlier_ones() -> None:
+def test_expansion_does_not_depend_on_earlier_expansions() -> None:
     expander = Expander([build_instancetype("type", **RICH_TYPE), build_preference("preference", **RICH_PREFERENCE)])
     first = expander.expand(encode(build_rich_vm(instancetype="type", preference="preference")))
     others = [expander.expand(encode(build_rich_vm(f"vm{n}", instancetype="type"))) for n in range(3)]
@@ -184,7 +184,7 @@ def test_expansion_does_not_depend_on_earlier_ones() -> None:
     ],
     ids=["instance type", "flavor"],
 )
-def test_modified_result_does_not_affect_the_next(vm: JsonObject, objects: list[Model]) -> None:
+def test_modified_expansion_result_does_not_affect_the_next(vm: JsonObject, objects: list[Model]) -> None:
     expander = Expander(objects)
     untouched = expander.expand(encode(build_rich_vm("second", **vm)))
     spoil(json.loads(expander.expand(encode(build_rich_vm("first", **vm)))))

@@ -1,4 +1,4 @@
-"""Limits of docs/limits.md that have no other test."""
+"""Limits in docs/limits.md that have no other test."""
 
 import asyncio
 import os
@@ -176,7 +176,7 @@ def make_image(path: Path) -> Path:
 
 
 def make_qemu_img_hang(directory: Path, monkeypatch: pytest.MonkeyPatch, subcommand: str) -> None:
-    """Put a qemu-img on PATH that never ends in one subcommand."""
+    """Put a qemu-img on PATH that never ends for one subcommand."""
     program = directory / "bin" / "qemu-img"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\n[ "$1" = {subcommand} ] && exec sleep 600\nexec {shutil.which("qemu-img")} "$@"\n')

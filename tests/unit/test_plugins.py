@@ -1,4 +1,4 @@
-"""pytest plugins of this project: skipped tests fail in CI, and tests are grouped by worker."""
+"""The pytest plugins of this project: failing skipped tests in CI, grouping by worker, and time limits."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
     return ran.stdout
 
 
-def test_missing_component_is_skipped_locally_and_fails_in_ci(tmp_path: Path) -> None:
+def test_test_with_a_missing_component_is_skipped_locally_and_fails_in_ci(tmp_path: Path) -> None:
     assert "3 skipped, 1 xfailed" in run_pytest(tmp_path)
     shown = run_pytest(tmp_path, CI="true")
     assert "tests must not be skipped while CI is set: Skipped: no helm" in shown
@@ -57,7 +57,7 @@ def test_missing_component_is_skipped_locally_and_fails_in_ci(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", sorted({*SLOW, *HEAVY, *TOGETHER, *APART}))
-def test_every_path_of_the_tables_exists(path: str) -> None:
+def test_every_path_in_the_scheduling_tables_exists(path: str) -> None:
     assert list(ROOT.glob(f"{path.partition('::')[0].rstrip('/')}*"))
 
 
@@ -80,6 +80,6 @@ async def test_async_test_that_waits_forever_fails() -> None:
         await limit(asyncio.Event().wait, 0.01)()  # type: ignore[arg-type]  # its result is not used
 
 
-def test_only_unit_tests_have_the_short_limit() -> None:
+def test_only_unit_tests_have_the_short_time_limit() -> None:
     assert get_limit("tests/unit/test_plugins.py::test_a") == UNIT_SECONDS
     assert get_limit("tests/integration/test_watching.py::test_a") == OTHER_SECONDS

@@ -104,7 +104,7 @@ def test_sbom_lists_locked_packages_with_versions_and_hashes(tmp_path: Path) -> 
 
 
 class Osv(BaseHTTPRequestHandler):
-    """Vulnerability service that returns a finding for click, no findings, or an error."""
+    """A vulnerability service that returns a finding for click, no findings, or an error."""
 
     finding: ClassVar[dict[str, Any]] = {
         "id": "PYSEC-2026-1",
@@ -177,7 +177,7 @@ def test_audit_fails_on_findings_and_reports_an_unreachable_service(behaviour: s
 
 @needs_uv
 @pytest.mark.parametrize(("optional", "status"), [("", 2), ("1", 0)])
-def test_audit_without_a_service_passes_only_if_it_is_optional(optional: str, status: int) -> None:
+def test_audit_without_a_service_passes_only_if_the_service_is_optional(optional: str, status: int) -> None:
     ran = audit("http://127.0.0.1:9/", optional)
     assert ran.returncode == status
     assert "the dependencies were NOT audited" in ran.stderr

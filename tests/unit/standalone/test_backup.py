@@ -33,7 +33,7 @@ def _change(directory: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def test_copy_contains_database_keys_and_configuration(system: Path, tmp_path: Path) -> None:
+def test_backup_contains_database_keys_and_configuration(system: Path, tmp_path: Path) -> None:
     (system / "pki" / "users.json.lock").touch()
     copy = tmp_path / "copy"
     summary = copy_system(system, copy)
@@ -46,14 +46,14 @@ def test_copy_contains_database_keys_and_configuration(system: Path, tmp_path: P
     assert stat.S_IMODE((copy / "virtshape.db").stat().st_mode) == 0o600
 
 
-def test_failed_copy_is_removed(system: Path, tmp_path: Path) -> None:
+def test_failed_backup_is_removed(system: Path, tmp_path: Path) -> None:
     _change(system, "DELETE FROM log WHERE resource = 'namespaces'")
     with pytest.raises(DatabaseError, match=r"the copy of .* is corrupt: 5 of: current state without its revision"):
         copy_system(system, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
-def test_copy_of_a_directory_without_a_system_is_refused(tmp_path: Path) -> None:
+def test_backup_of_a_directory_without_a_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="no virtshape system in"):
         copy_system(tmp_path, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
@@ -68,20 +68,20 @@ def test_copy_of_a_directory_without_a_system_is_refused(tmp_path: Path) -> None
     ],
     ids=["not JSON", "other name", "missing object"],
 )
-def test_check_reports_corruption(system: Path, statement: str, fault: str) -> None:
+def test_database_check_reports_corruption(system: Path, statement: str, fault: str) -> None:
     assert check_database(system / "virtshape.db") == []
     _change(system, statement)
     assert any(fault in each for each in check_database(system / "virtshape.db"))
 
 
-def test_check_limits_the_number_of_reported_problems(system: Path) -> None:
+def test_database_check_limits_the_number_of_reported_problems(system: Path) -> None:
     _change(system, "UPDATE log SET value = 'nonsense'")
     faults = check_database(system / "virtshape.db")
     assert len(faults) == MAX_FAULTS + 1
     assert faults[-1].startswith("and ")
 
 
-def test_status_of_a_stopped_system_changes_no_files(system: Path) -> None:
+def test_status_of_a_stopped_server_changes_no_files(system: Path) -> None:
     before = sorted(path.name for path in system.iterdir())
     status = read_status(system)
     assert not status.running
@@ -91,11 +91,11 @@ def test_status_of_a_stopped_system_changes_no_files(system: Path) -> None:
     assert [name for name in sorted(path.name for path in system.iterdir()) if "-" not in name] == before
 
 
-def test_json_status_of_a_stopped_system_contains_healthy_false(system: Path) -> None:
+def test_json_status_of_a_stopped_server_contains_healthy_false(system: Path) -> None:
     assert msgspec.to_builtins(read_status(system))["healthy"] is False
 
 
-def test_database_of_a_newer_version_is_reported(system: Path) -> None:
+def test_status_reports_a_database_of_a_newer_version(system: Path) -> None:
     _change(system, "PRAGMA user_version = 99")
     with pytest.raises(DatabaseError, match="was written by a newer virtshape"):
         summarize(system / "virtshape.db")

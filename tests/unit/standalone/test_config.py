@@ -1,4 +1,4 @@
-"""The configuration file of one machine."""
+"""The configuration file in the data directory."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ networks: {pod: br0}
         ("a: 1\n---\nb: 2", "2 YAML documents"),
     ],
 )
-def test_invalid_configuration_is_reported(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_configuration_file_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigurationError, match=message):
         read_configuration(tmp_path)

@@ -1,4 +1,4 @@
-"""Cache of records: bounded, and never older than the last observed write."""
+"""The cache of records: size limit, eviction and replacement by newer records."""
 
 from virtshape.store.cache import Cache
 from virtshape.store.record import Key, Record
@@ -17,7 +17,7 @@ def test_least_recently_used_record_is_evicted() -> None:
     assert [name for name in "abcd" if cache.get(Key("r", "", name)) is not None] == ["a", "c", "d"]
 
 
-def test_newer_record_replaces_the_older() -> None:
+def test_newer_record_replaces_an_older_one_in_the_cache() -> None:
     cache = Cache(most_bytes=30)
     cache.put(record("a", 20))
     cache.put(record("a", 25, revision=2))
@@ -32,7 +32,7 @@ def test_record_larger_than_the_cache_is_not_cached() -> None:
     assert cache.get(Key("r", "", "a")) is None
 
 
-def test_dropped_record_is_removed() -> None:
+def test_dropped_record_is_removed_from_the_cache() -> None:
     cache = Cache()
     cache.put(record("a"))
     cache.drop(Key("r", "", "a"))

@@ -22,7 +22,7 @@ def test_new_file_is_private_valid_and_synced_on_every_commit(tmp_path: Path) ->
     connection.close()
 
 
-def test_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -31,7 +31,7 @@ def test_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         open_for_writing(path)
 
 
-def test_older_file_is_migrated_in_one_transaction_after_a_backup(
+def test_older_database_is_migrated_in_one_transaction_after_a_backup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "x.db"
@@ -46,7 +46,7 @@ def test_older_file_is_migrated_in_one_transaction_after_a_backup(
     assert check_file(tmp_path / "x.v1.backup") == []
 
 
-def test_failed_migration_leaves_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_migration_leaves_the_database_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
     monkeypatch.setattr(database, "VERSION", 3)
@@ -58,7 +58,7 @@ def test_failed_migration_leaves_the_file_unchanged(tmp_path: Path, monkeypatch:
     connection.close()
 
 
-def test_reader_cannot_write(tmp_path: Path) -> None:
+def test_read_only_database_connection_cannot_write(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     open_for_writing(path).close()
     reader = open_for_reading(path)
@@ -76,7 +76,7 @@ def test_reader_cannot_write(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_integrity_problems_are_described(tmp_path: Path, damage: str, fault: str) -> None:
+def test_database_integrity_problems_are_described(tmp_path: Path, damage: str, fault: str) -> None:
     path = tmp_path / "x.db"
     connection = open_for_writing(path)
     connection.execute(damage)

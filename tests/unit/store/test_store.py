@@ -47,7 +47,7 @@ async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def compacting(store: Store) -> AsyncIterator[Supervisor]:
-    """Compact history that exceeds the limit in bytes, as the server does; the interval never passes."""
+    """Run the compaction of history that exceeds the byte limit, as the server does, but not the periodic one."""
     supervisor = Supervisor(BACKOFF)
     async with supervisor.running(COMPACTION, lambda: store.compact_forever(3600)):
         yield supervisor
@@ -81,7 +81,7 @@ def names(events: "list[Event] | tuple[Event, ...] | Any") -> list[tuple[str, st
     return [(event.type, event.key.name, event.revision) for event in events]
 
 
-async def test_written_object_contains_its_revision(tmp_path: Path) -> None:
+async def test_stored_object_contains_its_revision(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         event = await store.write(put(key("x"), body=b"hello"))
         record = store.get(key("x"))
@@ -136,7 +136,7 @@ async def test_lists_are_sorted_and_pages_are_consistent(tmp_path: Path) -> None
         assert [r.key.name for r in complete.records] == ["a", "b", "c", "d", "z"]
 
 
-async def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> None:
+async def test_watch_returns_missed_changes_before_new_ones(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x")))
         await store.write(put(key("y")))
@@ -154,7 +154,7 @@ async def test_watch_returns_missed_changes_then_new_ones(tmp_path: Path) -> Non
         assert list(await watch.next(0.01)) == []
 
 
-async def test_event_has_the_revision_it_replaced(tmp_path: Path) -> None:
+async def test_event_has_the_revision_that_it_replaced(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x"), body=b"old"))
         event = await store.write(put(key("x"), 1, b"new"))
@@ -216,7 +216,9 @@ async def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_
             assert names(await subscription.next(1)) == [("MODIFIED", "x", 4)]
 
 
-async def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_watch_of_a_long_history_returns_it_in_parts_without_gaps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 250)
 
     async with opened(tmp_path) as store:
@@ -235,7 +237,9 @@ async def test_long_history_is_returned_in_parts_without_a_gap(tmp_path: Path, m
         assert [event.revision for event in seen] == list(range(1, 5 + parts + 1))
 
 
-async def test_parts_of_a_list_are_the_objects_at_its_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_list_in_parts_returns_the_objects_at_its_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 250)
 
     async with opened(tmp_path) as store:
@@ -270,7 +274,7 @@ async def test_list_in_parts_ends_if_its_history_is_compacted(tmp_path: Path, mo
             next(parts)
 
 
-async def test_future_revision_is_refused(tmp_path: Path) -> None:
+async def test_list_and_watch_at_a_future_revision_are_refused(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         with pytest.raises(FutureError):
             store.list(VMS, at=9)
@@ -321,7 +325,7 @@ async def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
     async with opened(tmp_path, window_bytes=5_000) as store, compacting(store):
         await store.write(put(key("x"), 51, b"x" * 1000))
         await store.write(put(key("x"), 52, b"x" * 1000))
-        await wait_until(lambda: store.oldest == 51)  # history of the earlier process counts too
+        await wait_until(lambda: store.oldest == 51)  # the limit includes history of the earlier process
 
 
 async def test_failed_compaction_of_large_history_is_reported_and_repeated(tmp_path: Path) -> None:

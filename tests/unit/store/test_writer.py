@@ -21,7 +21,7 @@ async def make(writer: Writer, writes: Sequence[Write]) -> Sequence[Outcome]:
     return await done
 
 
-async def test_write_fails_on_a_full_disk_and_the_next_one_that_fits_succeeds(tmp_path: Path) -> None:
+async def test_write_fails_on_a_full_disk_and_a_later_smaller_write_succeeds(tmp_path: Path) -> None:
     connection = open_for_writing(tmp_path / "x.db")
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages + 4}")
@@ -38,7 +38,7 @@ async def test_write_fails_on_a_full_disk_and_the_next_one_that_fits_succeeds(tm
     connection.close()
 
 
-async def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
+async def test_waiting_writes_are_committed_together(tmp_path: Path) -> None:
     connection = open_for_writing(tmp_path / "x.db")
     commits: list[str] = []
     are_waiting = threading.Event()
@@ -60,7 +60,7 @@ async def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
     connection.close()
 
 
-async def test_close_finishes_waiting_writes(tmp_path: Path) -> None:
+async def test_closing_the_writer_finishes_waiting_writes(tmp_path: Path) -> None:
     connection = open_for_writing(tmp_path / "x.db")
     writer = Writer(connection, WriteHealth(tmp_path))
     promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]

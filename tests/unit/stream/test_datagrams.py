@@ -1,4 +1,4 @@
-"""UDP as a stream of messages."""
+"""UDP datagrams as messages of a stream."""
 
 import asyncio
 

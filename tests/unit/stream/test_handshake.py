@@ -16,11 +16,11 @@ from virtshape.stream.handshake import (
 )
 
 
-def test_accept_key_matches_the_example_of_the_rfc() -> None:
+def test_websocket_accept_key_matches_the_example_in_rfc_6455() -> None:
     assert accept_key("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
-def test_made_keys_are_unique_and_valid() -> None:
+def test_generated_websocket_keys_are_unique_and_valid() -> None:
     keys = {make_key() for _ in range(100)}
     assert len(keys) == 100
     assert all(is_key(key) for key in keys)
@@ -28,12 +28,12 @@ def test_made_keys_are_unique_and_valid() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short", "dGhlIHNhbXBsZSBub25jZ", "ü" * 24, "dGhlIHNhbXBsZSBub25jZSE="])
-def test_invalid_keys_are_recognized(text: str) -> None:
+def test_invalid_websocket_keys_are_rejected(text: str) -> None:
     assert not is_key(text)
 
 
 @pytest.mark.parametrize(("text", "parts"), [("", []), ("a", ["a"]), (" a ,b,, c", ["a", "b", "c"])])
-def test_header_list_is_split(text: str, parts: list[str]) -> None:
+def test_comma_separated_header_is_split(text: str, parts: list[str]) -> None:
     assert split_list(text) == parts
 
 

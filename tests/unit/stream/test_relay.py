@@ -21,14 +21,14 @@ async def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
 @pytest.mark.parametrize(
     "error", [StreamClosed(4000, "taken over"), ConnectionResetError("reset")], ids=["closed", "broken"]
 )
-async def test_error_of_either_stream_is_raised(error: Exception) -> None:
+async def test_relay_raises_the_error_of_either_stream(error: Exception) -> None:
     with pytest.raises(type(error)):
         await relay(Pipe(), Pipe(b"1", error))
     with pytest.raises(type(error)):
         await relay(Pipe(b"1", error), Pipe())
 
 
-async def test_last_bytes_of_a_stream_that_rejects_writes_are_relayed() -> None:
+async def test_relay_delivers_the_last_bytes_of_a_stream_that_rejects_writes() -> None:
     near, far = Pipe(b"too late"), Pipe()
     far.refusal = GONE
     relaying = asyncio.create_task(relay(near, far))
@@ -38,7 +38,7 @@ async def test_last_bytes_of_a_stream_that_rejects_writes_are_relayed() -> None:
     assert near.written == b"last words"
 
 
-async def test_relay_lingers_for_the_response_after_the_near_end() -> None:
+async def test_relay_waits_for_the_response_after_the_client_has_closed() -> None:
     near, far = Pipe(b"question", b""), Pipe()
     relaying = asyncio.create_task(relay(near, far, linger=1.0))
     for piece in (b"one", b"two", b"three"):
@@ -49,7 +49,7 @@ async def test_relay_lingers_for_the_response_after_the_near_end() -> None:
     assert (far.written, near.written) == (b"question", b"onetwothree")
 
 
-async def test_relay_ends_after_lingering_without_a_response() -> None:
+async def test_relay_stops_waiting_for_a_response_after_a_timeout() -> None:
     near, far = Pipe(b"question", b""), Pipe()
     await relay(near, far, linger=0.05)
     assert far.written == b"question"

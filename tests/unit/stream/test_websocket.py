@@ -14,7 +14,7 @@ AGES = 1000.0
 
 
 class Wire:
-    """Transport that passes data to the other end at once, or holds it until `let_through`."""
+    """A transport that delivers data to the other end immediately, or holds it until `let_through` is called."""
 
     def __init__(self) -> None:
         self.feed: Callable[[bytes], None] = lambda _: None
@@ -68,7 +68,7 @@ def let_time_pass(socket: WebSocket) -> None:
     socket._heard_at -= AGES  # noqa: SLF001 - keeps the test short
 
 
-async def test_data_is_exchanged_both_ways() -> None:
+async def test_websocket_exchanges_data_in_both_directions() -> None:
     server, client, _, _ = connect()
     await client.write(b"up")
     await server.write(b"down")
@@ -85,7 +85,7 @@ async def test_data_is_exchanged_both_ways() -> None:
     ],
     ids=["as agreed", "for a reason", "invalid code", "too long"],
 )
-async def test_close_code_and_reason_reach_the_other_end(
+async def test_websocket_close_code_and_reason_reach_the_other_end(
     code: int, reason: str, expected: tuple[int, str] | None
 ) -> None:
     server, client, _, _ = connect()
@@ -104,7 +104,7 @@ async def test_close_code_and_reason_reach_the_other_end(
     assert await server.read() == b""
 
 
-async def test_lost_connection_ends_reading_and_writing() -> None:
+async def test_lost_websocket_connection_ends_reading_and_writing() -> None:
     server, client, here, _ = connect()
     reading = asyncio.create_task(client.read())
     await asyncio.sleep(0)
@@ -131,7 +131,7 @@ async def test_transport_is_paused_while_data_is_unread() -> None:
     assert here.reads()
 
 
-async def test_writer_waits_for_a_full_transport_while_reading_continues() -> None:
+async def test_write_waits_while_the_transport_is_full_and_reading_continues() -> None:
     server, client, here, _ = connect()
     server.pause_writing()
     writing = asyncio.create_task(server.write(b"x" * 2_000_000))
@@ -144,7 +144,7 @@ async def test_writer_waits_for_a_full_transport_while_reading_continues() -> No
     await writing
 
 
-async def test_peer_that_pings_without_reading_is_paused() -> None:
+async def test_peer_that_sends_pings_without_reading_is_paused() -> None:
     server, client, here, _ = connect()
     here.kept = []
     server.pause_writing()
@@ -157,7 +157,7 @@ async def test_peer_that_pings_without_reading_is_paused() -> None:
     assert here.reads()
 
 
-async def test_silence_is_measured_from_the_last_received_frame() -> None:
+async def test_websocket_idle_time_is_measured_from_the_last_received_frame() -> None:
     server, _, here, there = connect()
     let_time_pass(server)
     assert server.measure_silence() >= AGES
@@ -171,14 +171,14 @@ async def test_silence_is_measured_from_the_last_received_frame() -> None:
     assert server.measure_silence() >= AGES
 
 
-async def test_close_without_an_acknowledgement_times_out() -> None:
+async def test_websocket_close_without_an_acknowledgement_times_out() -> None:
     server, _, here, _ = connect()
     here.feed = lambda _: None
     await server.close(seconds=0.05)
     assert here.is_gone
 
 
-async def test_payload_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_websocket_payload_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         server, client, _, _ = connect()
         await client.write(b"password")

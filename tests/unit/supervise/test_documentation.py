@@ -1,4 +1,4 @@
-"""The documents list every background task with what it does and whether `/readyz` requires it."""
+"""The documentation lists every background task, its purpose and whether `/readyz` requires it."""
 
 import re
 
@@ -9,7 +9,7 @@ from virtshape.supervise.tasks import TASKS
 OF_CLUSTERS = {"leader-election", "install-defaults"}
 
 
-def test_server_document_lists_the_tasks_of_the_server() -> None:
+def test_server_documentation_lists_every_task_of_the_server() -> None:
     rows = re.findall(
         r"^\| `([a-z-]+)` \| ([^|]+) \| (yes|no) \|$", (ROOT / "docs" / "server.md").read_text(), re.MULTILINE
     )
@@ -20,6 +20,6 @@ def test_server_document_lists_the_tasks_of_the_server() -> None:
     ]
 
 
-def test_cluster_document_names_the_tasks_of_clusters() -> None:
+def test_cluster_documentation_names_every_task_of_cluster_processes() -> None:
     text = (ROOT / "docs" / "cluster.md").read_text()
     assert all(f"`{name}`" in text for name in OF_CLUSTERS)

@@ -20,7 +20,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 class Failing:
-    """Fails a number of times, then runs until it is cancelled."""
+    """A task that fails a number of times, then runs until it is cancelled."""
 
     def __init__(self, times: int, error: Callable[[], BaseException] = lambda: RuntimeError("boom")) -> None:
         self.left = times
@@ -56,7 +56,7 @@ async def test_failing_task_is_restarted_and_its_check_fails_until_it_recovers(
     )
 
 
-async def test_another_failure_of_the_same_task_is_logged_with_its_own_traceback(
+async def test_different_failure_of_the_same_task_is_logged_with_its_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     errors: list[BaseException] = [ValueError("two"), RuntimeError("one"), RuntimeError("one")]
@@ -112,7 +112,7 @@ async def test_task_that_cancels_itself_or_raises_is_restarted(make: Callable[[]
         assert supervisor.list_checks()["compaction"] == Check(reason, required=False)
 
 
-async def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
+async def test_task_that_returns_is_restarted_unless_it_is_allowed_to_finish() -> None:
     runs: list[str] = []
 
     async def work() -> None:
@@ -128,7 +128,7 @@ async def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
         assert "returned unexpectedly" in supervisor.list_checks()["compaction"].failure
 
 
-async def test_failing_task_does_not_affect_the_others() -> None:
+async def test_failing_task_does_not_affect_other_tasks() -> None:
     steady, failing = Failing(0), Failing(1000)
 
     supervisor = Supervisor(QUICK)
@@ -172,7 +172,7 @@ def test_backoff_grows_to_its_limit_with_jitter() -> None:
         assert all(most / 2 <= delay <= most for delay in delays)
 
 
-def test_description_of_an_error_is_one_short_line() -> None:
+def test_error_description_is_one_short_line() -> None:
     assert describe_error(ValueError("a\nb")) == "ValueError: a b"
     assert len(describe_error(ValueError("x" * 10_000))) == 512
 
@@ -201,7 +201,7 @@ async def test_failure_of_a_stopped_job_is_reported_until_it_is_repeated_success
     assert seen == ["RuntimeError: boom", ""]
 
 
-async def test_failure_of_a_stopped_job_is_forgotten_after_a_while() -> None:
+async def test_failure_of_a_stopped_job_is_forgotten_after_a_time() -> None:
     reports = 0
 
     def count(_: SupervisedTask) -> None:

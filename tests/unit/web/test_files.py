@@ -28,7 +28,7 @@ def answer(files: ConsoleFiles, name: str, **headers: str) -> Response:
     return found
 
 
-def test_files_have_their_content_type(files: ConsoleFiles) -> None:
+def test_web_console_files_have_their_content_type(files: ConsoleFiles) -> None:
     for name, content_type in {
         "index.html": "text/html; charset=utf-8",
         "assets/main-1a2b.js": "text/javascript; charset=utf-8",
@@ -38,13 +38,13 @@ def test_files_have_their_content_type(files: ConsoleFiles) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "vms", "vms/default/web", "catalog/u1.medium", "index.html"])
-def test_address_of_a_view_returns_the_page(files: ConsoleFiles, name: str) -> None:
+def test_url_of_a_view_returns_the_index_page(files: ConsoleFiles, name: str) -> None:
     response = answer(files, name)
     assert (response.status, response.body) == (200, PAGE)
     assert dict(response.headers)["cache-control"] == "no-cache"
 
 
-def test_missing_asset_is_not_the_page(files: ConsoleFiles) -> None:
+def test_missing_asset_does_not_return_the_index_page(files: ConsoleFiles) -> None:
     assert files.answer(Request("GET", "/", {}), "assets/main-0000.js") is None
 
 
@@ -54,12 +54,12 @@ def test_path_cannot_leave_the_directory(files: ConsoleFiles, name: str) -> None
     assert found is None or found.body == PAGE
 
 
-def test_assets_are_cached_for_ever(files: ConsoleFiles) -> None:
+def test_web_console_assets_are_immutable_in_the_cache(files: ConsoleFiles) -> None:
     headers = dict(answer(files, "assets/main-1a2b.js").headers)
     assert headers["cache-control"] == "public, max-age=31536000, immutable"
 
 
-def test_text_is_compressed_if_the_client_accepts_it(files: ConsoleFiles) -> None:
+def test_text_file_is_compressed_if_the_client_accepts_it(files: ConsoleFiles) -> None:
     plain = answer(files, "assets/main-1a2b.js")
     packed = answer(files, "assets/main-1a2b.js", **{"accept-encoding": "br, gzip"})
     assert (plain.body, gzip.decompress(packed.body)) == (SCRIPT, SCRIPT)
@@ -69,7 +69,7 @@ def test_text_is_compressed_if_the_client_accepts_it(files: ConsoleFiles) -> Non
     assert "content-encoding" not in dict(font.headers)
 
 
-def test_known_version_is_not_sent_again(files: ConsoleFiles) -> None:
+def test_matching_etag_returns_304(files: ConsoleFiles) -> None:
     etag = dict(answer(files, "index.html").headers)["etag"]
     for offered in (etag, f'"other", {etag}', etag.removeprefix("W/"), "*"):
         again = answer(files, "index.html", **{"if-none-match": offered})
@@ -77,7 +77,7 @@ def test_known_version_is_not_sent_again(files: ConsoleFiles) -> None:
     assert answer(files, "index.html", **{"if-none-match": '"other"'}).status == 200
 
 
-def test_installation_without_files_serves_nothing(tmp_path: Path) -> None:
+def test_installation_without_web_console_files_returns_404(tmp_path: Path) -> None:
     assert ConsoleFiles(tmp_path / "absent").answer(Request("GET", "/", {}), "") is None
 
 
@@ -85,5 +85,5 @@ def test_installation_without_files_serves_nothing(tmp_path: Path) -> None:
     ("header", "expected"),
     [("gzip", True), ("br, GZIP;q=0.5", True), ("gzip;q=0", False), ("gzip; q=0.0", False), ("", False), ("x", False)],
 )
-def test_accept_encoding_is_read_with_its_weights(header: str, expected: bool) -> None:
+def test_accept_encoding_is_parsed_with_its_weights(header: str, expected: bool) -> None:
     assert accepts_gzip(header) is expected

@@ -48,7 +48,7 @@ def count(credentials: SealedCredentials, secrets: list[str]) -> int:
     ],
     ids=["token", "certificate"],
 )
-def test_secret_returns_its_credential(credential: Credential, clock: Clock) -> None:
+def test_session_secret_returns_its_credential(credential: Credential, clock: Clock) -> None:
     sessions = open_sessions(clock=clock)
     secret = sessions.add(credential, "jane").secret
     found = sessions.find(secret)
@@ -57,7 +57,7 @@ def test_secret_returns_its_credential(credential: Credential, clock: Clock) -> 
 
 
 @pytest.mark.parametrize("secret", ["", "x", "ä", "a" * 10_000])
-def test_unknown_secret_returns_nothing(secret: str) -> None:
+def test_unknown_session_secret_returns_none(secret: str) -> None:
     assert open_sessions().find(secret) is None
 
 
@@ -76,7 +76,7 @@ def test_session_expires_with_its_credential(clock: Clock) -> None:
     assert sessions.find(issued.secret) is None
 
 
-def test_code_works_once(clock: Clock) -> None:
+def test_one_time_code_works_once(clock: Clock) -> None:
     codes = open_codes(clock)
     code = codes.add(TOKEN, "jane").secret
     assert codes.take(code) is not None
@@ -125,14 +125,14 @@ def test_sessions_are_stored_without_secrets(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_ended_session_is_removed_from_the_file(tmp_path: Path) -> None:
+def test_ended_session_is_removed_from_the_session_file(tmp_path: Path) -> None:
     sessions = open_sessions(tmp_path / "sessions.json")
     secret = sessions.add(TOKEN, "jane").secret
     sessions.remove(secret)
     assert open_sessions(tmp_path / "sessions.json").find(secret) is None
 
 
-def test_unreadable_file_only_ends_the_sessions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unreadable_session_file_only_ends_the_sessions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "sessions.json"
     path.write_text("{broken")
     with caplog.at_level(logging.ERROR):
@@ -141,7 +141,7 @@ def test_unreadable_file_only_ends_the_sessions(tmp_path: Path, caplog: pytest.L
     assert sessions.find(sessions.add(TOKEN, "jane").secret) is not None
 
 
-def test_session_works_without_disk_space(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_session_works_if_its_file_cannot_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     sessions = open_sessions(tmp_path / "file" / "sessions.json")
     (tmp_path / "file").write_text("not a directory")
     with caplog.at_level(logging.ERROR):
@@ -151,7 +151,7 @@ def test_session_works_without_disk_space(tmp_path: Path, caplog: pytest.LogCapt
     assert sessions.find(secret) is not None
 
 
-def test_failures_of_one_address_are_limited_for_a_time(clock: Clock) -> None:
+def test_failed_sign_ins_of_one_address_are_limited_for_a_time(clock: Clock) -> None:
     limit = FailureLimit(clock)
     for _ in range(MAX_FAILURES):
         limit.require("10.0.0.1")

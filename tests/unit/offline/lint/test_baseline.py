@@ -55,7 +55,7 @@ def test_file_names_are_relative_to_the_baseline() -> None:
     assert read_baseline(path).filter([replace(KNOWN, file="./vms/web.yaml")]) == []
 
 
-def test_missing_baseline_file_has_no_findings() -> None:
+def test_all_findings_are_reported_if_the_baseline_file_is_missing() -> None:
     assert read_baseline("known.json").filter([KNOWN]) == [KNOWN]
 
 

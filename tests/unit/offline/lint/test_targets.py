@@ -96,7 +96,7 @@ def test_api_version_is_reported_where_it_is_not_served(version: str, kind: str,
         assert all(each.message.endswith(f": use {V1BETA1}") for each in lint(text, release))
 
 
-def test_missing_sizes_are_reported_for_every_release() -> None:
+def test_missing_sizes_are_reported_for_a_kubevirt_release() -> None:
     assert summarize(lint(instancetype("{}"))) == [
         ("target-version", "apiVersion"),
         ("target-required", "spec.cpu"),

@@ -1,4 +1,4 @@
-"""Each problem of the machine is reported with its fix."""
+"""Checks of the machine: each problem is reported with a fix."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ def find_check(name: str, **facts: Any) -> Check:
     return check
 
 
-def test_complete_machine_passes_all_checks() -> None:
+def test_machine_with_all_requirements_passes_all_checks() -> None:
     checks = check_host(Facts())
     assert {check.status for check in checks} == {"ok"}
     assert can_run_guests(checks)
@@ -55,7 +55,7 @@ def test_complete_machine_passes_all_checks() -> None:
     ],
     ids=["none", "warning", "no guests wanted", "guests", "server", "server and guests"],
 )
-def test_diagnosis_summarizes_what_does_not_work(
+def test_doctor_summary_names_what_does_not_work(
     facts: dict[str, Any], guests: bool, summary: str, problems: list[str]
 ) -> None:
     diagnosis = diagnose_machine(Facts(**facts), guests=guests)
@@ -175,7 +175,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "facts", "status", "message", "fix"), PROBLEMS.values(), ids=PROBLEMS)
-def test_problem_is_reported_with_its_fix(
+def test_problem_of_the_machine_is_reported_with_its_fix(
     name: str, facts: dict[str, Any], status: str, message: str, fix: str
 ) -> None:
     check = find_check(name, **facts)
@@ -185,12 +185,12 @@ def test_problem_is_reported_with_its_fix(
     assert can_run_guests([check]) is (status != "failure")
 
 
-def test_port_of_a_running_server_is_ok() -> None:
+def test_port_of_a_running_server_passes_the_check() -> None:
     check = find_check("port", server_pid=17, port_error="")
     assert (check.status, check.message) == ("ok", "virtshape runs (process 17)")
 
 
-def test_one_command_installs_all_missing_packages() -> None:
+def test_doctor_prints_one_command_for_all_missing_packages() -> None:
     facts = Facts(
         missing_packages=("qemu-system-x86", "qemu-utils", "virtshape[guests]"),
         missing_build_packages=("libvirt-dev",),
@@ -214,7 +214,7 @@ def test_one_command_installs_all_missing_packages() -> None:
     )
 
 
-def test_setup_installs_every_package_that_a_check_names() -> None:
+def test_setup_installs_every_package_that_a_doctor_check_names() -> None:
     listed = set(re.sub(r"#.*", "", PACKAGES.read_text()).split())
     lacks = ("qemu-system-x86", "qemu-utils", "libvirt-daemon-driver-qemu", "virtshape[guests]")
     facts = Facts(missing_packages=lacks, missing_build_packages=BUILD_PACKAGES, uefi=False, tpm=False, kubectl=None)

@@ -1,4 +1,4 @@
-"""Facts about the test machine."""
+"""Facts that doctor collects about the machine."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from virtshape.standalone.doctor.facts import check_kvm, gather_facts
 CAPABLE = "processor : 0\nflags : fpu vmx\n"
 
 
-def test_directory_facts_before_and_after_creation(tmp_path: Path) -> None:
+def test_data_directory_facts_are_found_before_and_after_its_creation(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "data"
     before = gather_facts(directory, "127.0.0.1", None, versions=False, probes=False)
     assert (before.directory_owner, before.directory_writable, before.server_pid) == (None, True, None)

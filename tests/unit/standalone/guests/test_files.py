@@ -1,4 +1,4 @@
-"""Files that volumes are made from, in a guest's directory."""
+"""Files in a guest's directory from which volumes are built."""
 
 import stat
 from pathlib import Path
@@ -17,13 +17,13 @@ def test_mount_files_are_private_and_paths_unchanged(tmp_path: Path) -> None:
     assert modes == {0o600}
 
 
-def test_files_of_an_earlier_start_are_removed(tmp_path: Path) -> None:
+def test_mount_files_of_an_earlier_start_are_removed(tmp_path: Path) -> None:
     write_mounts(tmp_path / "mounts", {"settings": {"old": b"1"}})
     write_mounts(tmp_path / "mounts", {"settings": {"new": b"2"}})
     assert [path.name for path in (tmp_path / "mounts" / "settings").iterdir()] == ["new"]
 
 
-def test_file_names_outside_of_the_volume_are_refused(tmp_path: Path) -> None:
+def test_mount_file_names_outside_of_the_volume_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="outside of its volume"):
         write_mounts(tmp_path / "mounts", {"settings": {"../../escaped": b"1"}})
     assert not (tmp_path / "escaped").exists()

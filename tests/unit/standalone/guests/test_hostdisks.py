@@ -1,4 +1,4 @@
-"""Host disks: which paths the configuration allows, and messages for the others."""
+"""Host disks: paths that the configuration allows, and messages for other paths."""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,9 @@ def test_configuration_is_not_read_without_host_disks(data: Path) -> None:
     ],
     ids=["outside", "no directory allowed", "missing", "below a file", "configuration"],
 )
-def test_refused_host_disks_are_explained(data: Path, text: str | None, path: str, reason: str, message: str) -> None:
+def test_refused_host_disk_is_reported_with_the_reason(
+    data: Path, text: str | None, path: str, reason: str, message: str
+) -> None:
     if text is not None:
         (data / "config.yaml").write_text(text)
     with pytest.raises(NotReadyError) as caught:

@@ -11,7 +11,7 @@ from virtshape.standalone.guests.launcher import find_bridges
 PLUGGED = build_instance(build_interface(bridge={}), **POD_NETWORK)
 
 
-def test_bridges_come_from_the_configuration(tmp_path: Path) -> None:
+def test_bridges_of_networks_come_from_the_configuration(tmp_path: Path) -> None:
     assert find_bridges(PLUGGED, tmp_path) == {}
     (tmp_path / "config.yaml").write_text("networks: {pod: br0, dev/office: br1}")
     assert find_bridges(PLUGGED, tmp_path) == {"pod": "br0", "dev/office": "br1"}

@@ -126,5 +126,5 @@ def test_dedicated_cpus_include_one_for_the_emulator_thread(cpu: JsonObject | No
 @pytest.mark.parametrize(
     ("count", "taken", "chosen"), [(2, [], (0, 1)), (2, [0, 2], (1, 3)), (3, [0, 2], None), (0, [0, 1, 2, 3], ())]
 )
-def test_only_free_cpus_are_chosen(count: int, taken: list[int], chosen: tuple[int, ...] | None) -> None:
+def test_dedicated_cpus_are_chosen_from_free_cpus(count: int, taken: list[int], chosen: tuple[int, ...] | None) -> None:
     assert choose_cpus(count, (3, 2, 1, 0), taken) == chosen

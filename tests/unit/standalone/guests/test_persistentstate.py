@@ -1,4 +1,4 @@
-"""Persistent state of VMs."""
+"""Directories for persistent TPM and EFI state of VMs."""
 
 from pathlib import Path
 from typing import Any

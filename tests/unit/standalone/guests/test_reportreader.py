@@ -88,9 +88,9 @@ REPORTS: dict[str, tuple[Report, GuestStatus]] = {
 
 
 @pytest.mark.parametrize(("report", "guest"), REPORTS.values(), ids=REPORTS.keys())
-def test_report_becomes_guest_state(report: Report, guest: GuestStatus) -> None:
+def test_launcher_report_is_converted_to_guest_status(report: Report, guest: GuestStatus) -> None:
     assert read_report(report, SIZED) == guest
 
 
-def test_failed_resize_reports_no_size() -> None:
+def test_failed_resize_is_reported_without_a_size() -> None:
     assert read_report(Report(state="running"), SIZED, "no room") == GuestStatus("running", resize_error="no room")

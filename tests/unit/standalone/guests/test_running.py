@@ -1,4 +1,4 @@
-"""Guests that outlive their server are found by their processes and stopped through their launchers."""
+"""Guests that keep running without a server: listing, and stopping through their launchers."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def places(tmp_path: Path) -> GuestDirectories:
     return GuestDirectories(tmp_path / "data", choose_account())
 
 
-def test_no_running_guests_in_an_empty_directory(tmp_path: Path) -> None:
+def test_empty_data_directory_has_no_running_guests(tmp_path: Path) -> None:
     assert list_running_guests(tmp_path) == []
     assert list_running_guests(tmp_path / "missing") == []
 
@@ -31,7 +31,7 @@ def test_only_guests_with_live_processes_are_listed(places: GuestDirectories) ->
     assert list_running_guests(places.data) == []
 
 
-async def test_stop_requests_shutdown_with_the_grace_period(places: GuestDirectories) -> None:
+async def test_stopping_guests_requests_a_shutdown_with_the_grace_period(places: GuestDirectories) -> None:
     with run_fake_launcher(places, "a", grace=9) as process:
         assert await stop_guests(list_running_guests(places.data)) == []
         assert process.wait(10) == 0

@@ -14,7 +14,7 @@ from virtshape.supervise.supervisor import Supervisor
 
 
 class FakeGuests:
-    """Keeps the observers of guests."""
+    """Fake guests that record their observers."""
 
     def __init__(self, *_: Any) -> None:
         self.observers: list[Any] = []

@@ -1,4 +1,4 @@
-"""Images of guests: unused ones are removed from the cache, and what failed is forgotten."""
+"""Container images of guests: pruning of unused images, and back-off after failed pulls."""
 
 import asyncio
 import json
@@ -99,7 +99,7 @@ async def test_failed_pull_is_forgotten_if_no_instance_asks_for_it(disks: Fetche
     await fail("Not another name")
     assert await fail("Not a name") == "ErrImagePull"
     clock.now += retry_delay(1)
-    assert await fail("Not a name") == "ErrImagePull"  # a failure that was remembered would have a longer delay
+    assert await fail("Not a name") == "ErrImagePull"  # a remembered failure would give ImagePullBackOff
 
 
 async def test_too_large_pull_secret_is_refused(disks: FetchedDisks) -> None:

@@ -28,7 +28,7 @@ def test_blank_image_is_sparse_unless_preallocated(tmp_path: Path) -> None:
     assert sizes["odd"] == (4096, 0)
 
 
-def test_image_grows_and_never_shrinks(tmp_path: Path) -> None:
+def test_disk_image_grows_but_never_shrinks(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.write_bytes(b"kept".ljust(1024, b"\0"))
     grow(image, 4096)
@@ -81,7 +81,7 @@ def test_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("disk_img", "8192 bytes"), ("file", "needs more than the 4096 bytes of the claim")]
 )
-def test_copy_larger_than_the_claim_is_refused(tmp_path: Path, name: str, message: str) -> None:
+def test_copy_of_a_volume_larger_than_the_claim_is_refused(tmp_path: Path, name: str, message: str) -> None:
     source, target = make_volume(tmp_path / "a", **{name: b"x" * 8192}), make_volume(tmp_path / "b")
     with pytest.raises(RefusedImageError, match=message):
         copy_volume(source, target, 4096, ignore)
@@ -123,10 +123,10 @@ def test_copy_of_many_files_uses_little_memory(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert len(list(target.iterdir())) == 2000
-    assert peak < 1.5 * MIB  # 1 MiB of it is the buffer of one file
+    assert peak < 1.5 * MIB  # 1 MiB is the copy buffer of one file
 
 
-def test_interrupted_copy_is_completed(tmp_path: Path) -> None:
+def test_interrupted_copy_of_a_volume_is_completed(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a", one=b"1"), make_volume(tmp_path / "b")
     (source / "below").mkdir()
     (source / "below" / "two").write_bytes(b"22")
@@ -149,7 +149,7 @@ def test_space_check_reports_missing_inodes(tmp_path: Path, monkeypatch: pytest.
         space.require()
 
 
-def test_directory_is_removed_after_an_interrupted_removal(tmp_path: Path) -> None:
+def test_interrupted_removal_of_a_directory_is_completed(tmp_path: Path) -> None:
     make_volume(tmp_path / "a", disk_img=b"x")
     make_volume(tmp_path / ".a.going", disk_img=b"x")
     remove_directory(tmp_path / "a")

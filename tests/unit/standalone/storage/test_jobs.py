@@ -1,4 +1,4 @@
-"""Jobs in threads: started once, observed, stopped, and limited in number."""
+"""Background jobs in threads: start, progress, failures, cancellation and concurrency limit."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ def ignore_end() -> None:
 
 @pytest.fixture
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count every job that ends as quick, also on a slow machine."""
+    """Raise the time limit of quick jobs, so that tests also pass on a slow machine."""
     monkeypatch.setattr("virtshape.standalone.storage.jobs.QUICK_SECONDS", 60.0)
 
 
@@ -52,7 +52,7 @@ async def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
     ],
     ids=["refused", "not arrived", "no space"],
 )
-async def test_job_failures_are_reported(error: Exception, work: JobStatus) -> None:
+async def test_storage_job_failure_is_reported(error: Exception, work: JobStatus) -> None:
     def fail(_: Progress) -> int:
         raise error
 
@@ -80,7 +80,7 @@ async def test_unexpected_failure_is_reported_to_the_caller_and_the_supervisor(
     assert "background task storage-jobs/fill default/disk failed: ValueError: a bug; restarting in" in caplog.text
     assert [record for record in caplog.records if record.exc_info]
 
-    await jobs.end("a")  # as controllers do before they try again
+    await jobs.end("a")  # controllers do this before they retry
     assert supervisor.list_checks() == {"storage-jobs": failing}
     repaired.set()
     work = await jobs.begin("a", "fill", 1, fail, woken.set, title="default/disk")
@@ -135,7 +135,7 @@ def hold(gate: threading.Event) -> Callable[[Progress], int]:
     return work
 
 
-async def test_jobs_report_progress_and_can_be_stopped() -> None:
+async def test_storage_job_reports_progress_and_can_be_stopped() -> None:
     jobs, gate = Jobs(Supervisor()), threading.Event()
     await jobs.begin("a", "fill", 0, hold(gate), ignore_end, title="default/disk", reads="v1")
     job = jobs.find("a", "fill", 0)
@@ -159,7 +159,7 @@ async def test_number_of_concurrent_jobs_is_limited() -> None:
     await jobs.close()
 
 
-async def test_end_does_not_wait_for_a_job_that_does_not_react(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_end_of_a_job_does_not_wait_if_the_job_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.standalone.storage.jobs.STOP_SECONDS", 0.05)
     gate = threading.Event()
 

@@ -30,11 +30,11 @@ LOGINS = json.dumps(
         ("other.example/a", "", ""),
     ],
 )
-def test_credentials_are_found_by_registry(image: str, user: str, password: str) -> None:
+def test_pull_secret_credentials_are_found_by_registry(image: str, user: str, password: str) -> None:
     assert get_registry_credentials(LOGINS, image) == Access(user=user, password=password)
 
 
-def test_no_credentials_without_a_pull_secret() -> None:
+def test_no_registry_credentials_are_found_without_a_pull_secret() -> None:
     assert get_registry_credentials("", "quay.io/a") == Access()
 
 

@@ -1,4 +1,4 @@
-"""Uploads into the data directory: complete or removed, and checked for usable images."""
+"""Uploads into the data directory: complete uploads are inspected, and all others are removed."""
 
 import asyncio
 import gzip
@@ -19,7 +19,7 @@ RAW = b"disk" * 1000
 
 
 class UploadFixture:
-    """An upload directory and its files."""
+    """An upload directory with helpers that read its files."""
 
     def __init__(self, directory: Path) -> None:
         self.inbox = UploadDirectory(Layout(directory))
@@ -40,7 +40,7 @@ def box(tmp_path: Path) -> UploadFixture:
     return UploadFixture(tmp_path)
 
 
-async def test_upload_is_complete_and_private(box: UploadFixture) -> None:
+async def test_uploaded_file_is_complete_and_private(box: UploadFixture) -> None:
     await box.send(RAW[:10], b"", RAW[10:])
     (path,) = box.directory.iterdir()
     assert (path.name, path.read_bytes(), path.stat().st_mode & 0o777) == ("k1", RAW, 0o600)
