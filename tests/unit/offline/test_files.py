@@ -146,7 +146,9 @@ def test_empty_file_has_no_objects(content: bytes) -> None:
     ("content", "problem"),
     [
         pytest.param(b"a: b: c\n", 'f.yaml:1:5: unexpected ":": no value can follow here', id="YAML"),
-        pytest.param(b"kind: x\n---\n\tb: 1\n", "f.yaml:3:1: tabs are not allowed for indentation", id="YAML of a later document"),
+        pytest.param(
+            b"kind: x\n---\n\tb: 1\n", "f.yaml:3:1: tabs are not allowed for indentation", id="YAML of a later document"
+        ),
         pytest.param(b'{"a": ]', "f.yaml:1:7: ", id="JSON"),
         pytest.param(b"\x7fELF\x02\x01\x90", "f.yaml:1:7: this is not UTF-8 text", id="binary"),
         pytest.param(b"a: 1\n", 'f.yaml:1:1: missing required field "apiVersion"', id="not a Kubernetes object"),
