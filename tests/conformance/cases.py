@@ -369,7 +369,7 @@ class Cases:
         if self.chance(0.7):
             extra.pop("networks", None), devices.pop("interfaces", None)
         if not extra.get("utilityVolumes"):
-            extra.pop("utilityVolumes", None)  # KubeVirt refuses an empty list; to us it is the same as none
+            extra.pop("utilityVolumes", None)  # KubeVirt rejects an empty list, which virtshape treats as absent
         vm = self.vm()
         vm["spec"]["template"]["spec"] = _merge(VALID_SPEC, extra)
         if self.chance(0.3):
@@ -382,7 +382,7 @@ class Cases:
         for tree in objects:
             memory = tree["spec"].get("memory", {})
             if "hugepages" in memory:
-                memory.pop("overcommitPercent", None)  # admission refuses both in one instance type
+                memory.pop("overcommitPercent", None)  # admission rejects overcommitPercent with hugepages
         return {"vm": vm, "objects": objects, "configuration": PERMISSIVE}
 
     def payload(self, kind: str) -> JsonObject:

@@ -27,16 +27,16 @@ class Cause(NamedTuple):
     message: str
 
 
-# Causes that a complete server reports in addition to the recorded step: the rule, the causes and the reason.
+# Causes that a server reports in addition to those of the recorded step: a rule, its causes and the reason.
 STRICTER: dict[str, tuple[str, str]] = {
-    # Recorded before the lookup of the object, which rejects such a kind.
+    # The recorded step precedes the lookup of the object, which rejects such a kind.
     "unknown kind": ("FieldValueNotSupported", r"spec\.(instancetype|preference)\.kind"),
     # Recorded with matcher validation only; KubeVirt's complete validation rejects these as well.
     "volume without a source": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]"),
     "template with two sources": ("FieldValueInvalid", r"spec\.dataVolumeTemplates\[0\]\.spec(\.source.*)?"),
     # Recorded with matcher validation only; the configuration does not permit host disks.
     "host disk": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]\.hostDisk"),
-    # KubeVirt reports only the first of several; virtshape reports all of them.
+    # KubeVirt reports only the first of several causes; virtshape reports all of them.
     "all conflicts are reported": ("FieldValueInvalid", r"spec\.template\.spec\.domain\.cpu\.cores"),
     "all requirements are reported": ("FieldValueNotFound", r"spec\.(instancetype|template\.spec\.domain\.memory)"),
     "all failed inferences are reported": (r"FieldValue(Invalid|NotFound)", r"spec\.preference\.inferFromVolume"),

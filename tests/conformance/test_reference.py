@@ -42,7 +42,7 @@ OPTIONAL_SIZES = {
     "v1beta1.VirtualMachineInstancetypeSpec.memory: optional, not required",
 }
 
-# OpenAPI has no unsigned integers and Python no 32-bit floats: our types accept all their values.
+# OpenAPI has no unsigned integers, and Python has no 32-bit floats: our types accept all values of both.
 WIDER_NUMBERS = {
     "v1.ComponentConfig.replicas",
     "v1.CustomBlockSize.discardGranularity",
@@ -88,7 +88,7 @@ def test_every_listed_addition_to_kubevirts_api_exists(reference: JsonObject) ->
 
 def find_differences(definitions: JsonObject, name: str, kind: type[Struct]) -> set[str]:
     ours = structural_schema(kind)
-    del ours["properties"]["metadata"]  # metadata is not in the schema of a kind, but in that of a VM's template
+    del ours["properties"]["metadata"]  # only the schema of a VM's template contains metadata
     missing = {f"{name}.metadata: missing"}
     return set(_compare_objects(definitions, name, ours)) - missing
 

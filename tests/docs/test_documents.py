@@ -32,7 +32,7 @@ def test_command_prints_the_documented_output(document: str, line: str, output: 
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},  # no kubeconfig is found here
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},  # a home directory without a kubeconfig
         check=False,
     )
     assert ran.stdout == output, f"{document}: $ {line}\n{ran.stderr}"

@@ -74,7 +74,7 @@ def _read_figure(text: str) -> int | None:
 @pytest.mark.parametrize("row", LIMITS, ids=lambda row: row.cells[0][:60])
 def test_every_limit_matches_the_code(row: Row) -> None:
     where, _, name = _CODE.findall(row.cells[3])[0].rpartition(".")
-    if not name.isupper():  # a module: the limit is not a constant
+    if not name.isupper():  # the row names a module, because the limit is not a constant
         importlib.import_module(f"virtshape.{where}.{name}")
         return
     value = getattr(importlib.import_module(f"virtshape.{where}"), name)

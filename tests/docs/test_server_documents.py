@@ -80,7 +80,7 @@ def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_
                 expected = _expect(line, output, find_version(kubectl))
                 shown = _run(line, expected, tmp_path, environment)
                 assert _matches(expected, shown), f"{document.name}: $ {line}\n{shown}"
-        finally:  # guests would survive the test
+        finally:  # guests would keep running after the test
             _run("kubectl delete vm --all --all-namespaces --timeout=60s", "...", tmp_path, environment)
 
 

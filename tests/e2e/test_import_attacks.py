@@ -172,6 +172,6 @@ def test_unused_images_are_removed_from_the_cache(dev: Tenant, system: System, c
         dev.wait_for_phase(f"cached-{name}", "Succeeded")
         found.append(set(cached.iterdir()))
         for home in found[-1]:
-            os.utime(home, (0, 0))  # as if it had not been used for a long time
+            os.utime(home, (0, 0))  # the image was last used a long time ago
     assert len(found[0]) == len(found[1]) == 1
     assert not found[0] & found[1]

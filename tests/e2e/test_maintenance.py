@@ -75,7 +75,7 @@ def test_server_runs_from_a_consistent_backup(data: Path, tmp_path: Path) -> Non
         there = [int(item["metadata"]["name"].rpartition("-")[2]) for item in listed]
         writers = [item["metadata"]["name"].rpartition("-")[0] for item in listed]
         assert 0 < len(there) < len(load.stories)
-        for writer in set(writers):  # for each client a prefix of its writes, without gaps
+        for writer in set(writers):  # the backup has the first writes of each client, without gaps
             mine = sorted(count for count, who in zip(there, writers, strict=True) if who == writer)
             assert mine == list(range(len(mine)))
     again = call_virtshape("backup", copy, "--data-dir", data)

@@ -111,7 +111,7 @@ def test_unread_watches_of_history_use_little_memory(loaded: System) -> None:
             connection.socket.sendall(connection.format(b"GET", path))
     for connection in connections:
         connection.close()
-    assert growth.mib < 8 * 16  # each watch could use 40
+    assert growth.mib < 8 * 16  # without a limit, each watch uses 40 MiB
 
 
 def test_unread_watches_of_existing_objects_use_little_memory(loaded: System) -> None:
@@ -121,7 +121,7 @@ def test_unread_watches_of_existing_objects_use_little_memory(loaded: System) ->
             connection.socket.sendall(connection.format(b"GET", f"{CONFIGS}?watch=true".encode()))
     for connection in connections:
         connection.close()
-    assert growth.mib < 20 * 8  # each watch could use 16 to 48
+    assert growth.mib < 20 * 8  # without a limit, each watch uses 16 to 48 MiB
 
 
 def test_small_yaml_body_cannot_use_much_memory(loaded: System) -> None:

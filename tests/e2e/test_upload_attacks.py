@@ -180,7 +180,7 @@ def test_owner_reference_gives_no_access_to_a_disk_of_another_namespace(
     dev.upload("root", EVIL, "/v1beta1/upload-async")
     dev.create(build_claim("later"))
     dev.wait_until_ready("later")
-    assert dev.upload("later", b"good" * 1024).code == 200  # the server has processed everything before it
+    assert dev.upload("later", b"good" * 1024).code == 200  # the server has processed all earlier requests by then
     assert not (system.directory / "uploads" / uid).exists()
     assert prod.get(f"{prod.volumes}/root")["status"]["phase"] == "UploadReady"
     assert prod.upload("root", b"good" * 1024).code == 200

@@ -193,7 +193,7 @@ def test_vm_and_instancetype_names_are_completed(virtctl: Virtctl) -> None:
         asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {line}", "COMP_CWORD": "2"}
         return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
 
-    # Completion has a short timeout and then returns nothing.
+    # Completion returns nothing after a short timeout, so the test retries it.
     assert wait_until(lambda: complete("start w"), "no VM is offered") == ["web"]
     assert complete("restart x") == []
     assert "u1.medium" in wait_until(lambda: complete("customize u1.m"), "no instance type is offered")

@@ -111,7 +111,7 @@ def test_permitted_user_reads_labels_of_another_namespace(
 
 @pytest.mark.usefixtures("elsewhere")
 def test_data_source_does_not_bypass_the_permission_check(client: Client, dev: Client, paths: NamespacePaths) -> None:
-    """The data source may be read, the claim that it points to may not."""
+    """The user may read the data source, but not the claim that it points to."""
     lure = build_data_source("lure")
     assert dev.post(name_sources(paths), lure).status == 403
     assert client.post(name_sources(paths), lure).status == 201

@@ -56,7 +56,7 @@ async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("by", ["certificate", "token"])
 async def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
-    monkeypatch.setattr(authentication, "CACHE_SECONDS", 0)  # without a cache, so that the test need not wait
+    monkeypatch.setattr(authentication, "CACHE_SECONDS", 0)  # disable the cache, so that the test need not wait
 
     async with serve_system(tmp_path / "data") as system:
         access = add_user(system, tmp_path, by=by, groups=["dev"])

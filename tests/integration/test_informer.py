@@ -134,7 +134,7 @@ async def test_informer_reports_every_change_once_in_order(form: Transport, tmp_
         async with running(informer):
             at_start = set(recorder.known.values())
             marks = [len(writer.written) for writer in writers]
-            # Long enough for watches to end and resume.
+            # Write long enough for watches to end and resume.
             for _ in range(3):
                 await asyncio.gather(*(writer.work(60) for writer in writers))
                 await asyncio.sleep(0.7)

@@ -133,7 +133,7 @@ class ControlledSystem:
             clients.append(CrashingClient(client, write))
             return clients[0]
 
-        with suppress(UnreachableError):  # some crash during startup
+        with suppress(UnreachableError):  # the controllers may crash during startup
             async with self.run_controllers(wrap=wrap) as controllers:
                 await first_of(clients[0].crashed.wait(), finish(controllers))
         return clients[0].crashed.is_set()
@@ -252,7 +252,7 @@ async def wait_until_idle(controllers: Controllers) -> None:
 
 def _is_idle(queue: WorkQueue[Any]) -> bool:
     soon = asyncio.get_running_loop().time() + _SOON_SECONDS
-    # The queue has no accessors for these: production code never waits until it is idle.
+    # The queue has no public accessors for these fields, because production code never waits until it is idle.
     busy = queue._ready or queue._processing  # noqa: SLF001 - see above
     return not busy and all(due > soon for due in queue._due.values())  # noqa: SLF001 - see above
 

@@ -13,7 +13,7 @@ from virtshape.api.model import JsonObject
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
 SPEC_CONFIGURATION: Final[JsonObject] = {
-    "developerConfiguration": {"memoryOvercommit": 100},  # the specs fill this section without creating it
+    "developerConfiguration": {"memoryOvercommit": 100},  # the specs expect that this section exists
     "instancetype": {"missingReference": "Defer", "revisionName": "Status"},
 }
 """The configuration that KubeVirt's specs expect."""

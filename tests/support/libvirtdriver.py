@@ -67,7 +67,7 @@ def open_driver() -> Iterator[Driver]:
         if os.geteuid() == 0:
             os.chown(root, NOBODY, NOBODY)
             os.chown(root / "guests", NOBODY, NOBODY)
-        # Libvirt reads these when it is loaded, which is before the process gives up its rights.
+        # Libvirt reads these variables when it is loaded, before the process drops its privileges.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         environment |= {"HOME": str(root), "LIBVIRT_LOG_OUTPUTS": "4:stderr"}
         with subprocess.Popen(
@@ -94,12 +94,12 @@ def _answer(libvirt: Any, connection: Any, verb: str, xml: str) -> str | None:
 
 
 def _serve(root: Path) -> None:
-    libvirt = import_module("libvirt")  # user nobody may not be able to read it
+    libvirt = import_module("libvirt")  # user nobody may not be able to read the module
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-    configure_driver(root)  # the product's own settings: virtlogd may not be installed
+    configure_driver(root)  # virtshape's settings, which do not need virtlogd
     connection = open_connection(root)
     for line in sys.stdin:
         signal.alarm(TIMEOUT)

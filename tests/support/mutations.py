@@ -82,11 +82,11 @@ def _mutate(draw: st.DrawFn, tree: JsonObject, originals: list[JsonObject], kind
     mutation = draw(st.sampled_from(["metadata", "remove", "replace", "rename", "copy", "borrow", "add", "add"]))
     if mutation == "metadata":
         tree["metadata"] = draw(METADATA)
-    elif mutation == "borrow":  # a part of the spec of another object
+    elif mutation == "borrow":  # copy a part of another object's spec
         other = draw(st.sampled_from(originals))
         path = draw(st.sampled_from([path for path in list_paths(other) if path[0] == "spec"]))
         _put(tree, path, copy.deepcopy(read(other, path)))
-    elif mutation == "add":  # a part of an object of the struct
+    elif mutation == "add":  # add a part of a generated object
         other = draw(generated(kind))
         path = draw(st.sampled_from([path for path in list_paths(other) if path[0] == "spec"] or [("spec",)]))
         _put(tree, path, read(other, path))

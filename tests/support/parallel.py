@@ -72,7 +72,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     Modules share fixtures, and some rely on the order of their tests, which rules out `--dist load`. `--dist loadgroup`
     would work, but adds the group's name to every test's id.
     """
-    from xdist.scheduler import LoadScopeScheduling  # so that one process can run the tests without xdist
+    from xdist.scheduler import LoadScopeScheduling  # imported here, so that tests can run without xdist
 
     class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
         def _split_scope(self, nodeid: str) -> str:

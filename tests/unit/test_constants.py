@@ -10,7 +10,7 @@ _KEY = re.compile(r"[a-z0-9.-]+\.(?:io|com)/(?!v\d)[A-Za-z0-9._/-]+")
 """Matches a key with a domain prefix, but no API version."""
 
 
-def test_label_annotation_and_finalizer_keys_are_defined_in_one_module() -> None:
+def test_each_label_annotation_or_finalizer_key_is_in_one_module() -> None:
     modules: dict[str, set[str]] = defaultdict(set)
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

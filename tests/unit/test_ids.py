@@ -29,16 +29,16 @@ class Place(NamedTuple):
         pytest.param(b"\0" * 100, "\\x00" * 14 + "\\...", id="long bytes"),
     ],
 )
-def test_test_id_shows_the_content_of_an_object(value: object, expected: str | None) -> None:
+def test_parametrize_id_shows_the_content_of_an_object(value: object, expected: str | None) -> None:
     assert pytest_make_parametrize_id(value) == expected
 
 
-def test_test_id_of_an_api_object_shows_its_status_and_is_short() -> None:
+def test_parametrize_id_of_an_api_object_shows_its_status_and_is_short() -> None:
     made = pytest_make_parametrize_id(build_vmi("Running"))
     assert made is not None
     assert "kind=" not in made
     assert len(made) <= MAX_LENGTH
 
 
-def test_long_text_is_truncated_in_a_test_id() -> None:
+def test_long_text_is_truncated_in_a_parametrize_id() -> None:
     assert pytest_make_parametrize_id("x" * 100) == "x" * (MAX_LENGTH - 3) + "..."

@@ -49,7 +49,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
     return ran.stdout
 
 
-def test_test_with_a_missing_component_is_skipped_locally_and_fails_in_ci(tmp_path: Path) -> None:
+def test_missing_component_skips_a_test_locally_and_fails_it_in_ci(tmp_path: Path) -> None:
     assert "3 skipped, 1 xfailed" in run_pytest(tmp_path)
     shown = run_pytest(tmp_path, CI="true")
     assert "tests must not be skipped while CI is set: Skipped: no helm" in shown

@@ -21,7 +21,7 @@ VIEWER = "viewer"
 expect.set_options(timeout=30_000)  # milliseconds; the machine may be busy
 
 
-@pytest.fixture(scope="module")  # not longer: while Playwright runs, no test of another module can run an event loop
+@pytest.fixture(scope="module")  # while Playwright runs, tests of other modules cannot run an event loop
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
     path = find_chromium()

@@ -218,7 +218,7 @@ def test_guest_agent_information_is_printed(client: Virtctl) -> None:
             reported: JsonObject | None = ran.tree if ran.status == 0 else None
             return reported
 
-        return eventually(look, lambda: client(question, NAME).err)  # the agent does not answer yet
+        return eventually(look, lambda: client(question, NAME).err)  # retry until the agent answers
 
     assert ask("guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask("userlist")["items"] == []

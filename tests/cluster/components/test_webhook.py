@@ -366,7 +366,7 @@ def test_host_disks_and_devices_need_the_administrators_permission(
 
 
 def test_data_source_refers_only_to_claims_its_author_may_clone(installation: Installation, kubectl: Kubectl) -> None:
-    """Otherwise a VM that clones from it could get other content than at admission."""
+    """Without this check, a VM could clone other content than the content checked at admission."""
     kinds = [kind for kind in build_definitions(Options(cdi=True)) if kind["spec"]["names"]["kind"] == "DataSource"]
     installation.kubectl.apply(
         *({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds)

@@ -123,7 +123,7 @@ def wait_until_idle(pid: int) -> None:
     while time.monotonic() - since < 3.0:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         now = float(fields[11]) + float(fields[12])
-        if now > used + 5:  # hundredths of a second; timers of the process use some
+        if now > used + 5:  # in hundredths of a second; timers use some CPU time
             used, since = now, time.monotonic()
         time.sleep(0.1)
 

@@ -103,7 +103,7 @@ async def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> N
         await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
 
         async def look() -> bool | None:
-            controllers.vmis.queue.add(NAME)  # as a launcher would when a guest changes
+            controllers.vmis.queue.add(NAME)  # a launcher does this when a guest changes
             vm = await system.vm()
             stopped = vm.status is not None and vm.status.printable_status == "Stopped"
             return True if not launcher.ends and stopped else None

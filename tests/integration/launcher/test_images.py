@@ -137,7 +137,7 @@ def test_one_gibibyte_image_is_cloned_in_less_than_a_second(tmp_path: Path) -> N
             file.write(bytes(range(256)) * 4096)
         file.truncate(GIB)
     seconds = []
-    for _ in range(3):  # the best of several runs, in CPU time, because other processes use the machine
+    for _ in range(3):  # use the best CPU time of several runs, because the machine may be busy
         start = time.process_time()
         copy_file(image, tmp_path / "clone.img")
         seconds.append(time.process_time() - start)

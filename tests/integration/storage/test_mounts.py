@@ -89,7 +89,7 @@ async def collect_mounts(directory: Path) -> AsyncIterator[MountCollector]:
         system.run_controllers("none") as controllers,
         open_storage(directory, supervisor) as storage,
     ):
-        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # with this clock no back-off ends
+        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # the clock stands still, so that no back-off ends
         issue = make_token_issuer(InProcessTransport(system.server, CONTROLLER_USER), "PEM")
         mounts = Mounts(system.client, controllers.informers, storage, disks, issue)
         yield MountCollector(system, mounts, controllers.informers)

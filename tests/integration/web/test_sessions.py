@@ -168,7 +168,7 @@ def test_signing_in_again_ends_the_earlier_session(browser: BrowserClient) -> No
 def test_session_ends_when_its_token_is_revoked(
     server: LoopbackServer, browser: BrowserClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authentication, "CACHE_SECONDS", 0)  # without a cache, so that the test need not wait
+    monkeypatch.setattr(authentication, "CACHE_SECONDS", 0)  # disable the cache, so that the test need not wait
     browser.sign_in(token=add_viewer(server))
     remove_user(server.system.directory, "jane")
     assert browser.get(NODES).reason == (401, "Unauthorized")

@@ -65,7 +65,7 @@ async def transport_to(talk: Talk, **options: object) -> AsyncIterator[HttpTrans
     finally:
         await transport.close()
         listener.close()
-        await asyncio.sleep(0.01)  # until the peer sees the close
+        await asyncio.sleep(0.01)  # wait until the client sees that the connection is closed
 
 
 async def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:

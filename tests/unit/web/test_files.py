@@ -77,7 +77,7 @@ def test_matching_etag_returns_304(files: ConsoleFiles) -> None:
     assert answer(files, "index.html", **{"if-none-match": '"other"'}).status == 200
 
 
-def test_installation_without_web_console_files_returns_404(tmp_path: Path) -> None:
+def test_installation_without_web_console_files_serves_no_page(tmp_path: Path) -> None:
     assert ConsoleFiles(tmp_path / "absent").answer(Request("GET", "/", {}), "") is None
 
 

@@ -56,7 +56,7 @@ def test_manifests_list_webhook_configurations_last() -> None:
 
 
 def test_manifests_contain_no_custom_resources_of_their_own_definitions() -> None:
-    """Otherwise the first `kubectl apply` fails, because it resolves all kinds before it applies anything."""
+    """With such objects, the first `kubectl apply` fails, because it resolves all kinds before it applies anything."""
     own = {tree["spec"]["group"] for tree in build_parts(Options(cdi=True))["crds"]}
     trees = build_manifests(Options(cdi=True, catalog=True))
     assert [tree["kind"] for tree in trees if tree["apiVersion"].partition("/")[0] in own] == []

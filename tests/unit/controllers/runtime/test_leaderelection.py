@@ -143,7 +143,7 @@ async def test_second_candidate_leads_after_the_lease_is_released(tmp_path: Path
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
         assert lease.spec.holder_identity in ("", None, "b")
-        await second.began.wait()  # by the clock, the lease has not expired
+        await second.began.wait()  # according to the clock, the lease has not expired
         assert leaders == {"b"}
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None

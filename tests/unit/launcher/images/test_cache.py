@@ -40,7 +40,7 @@ class Fetched:
         return Path(self.disks[name].path).parent
 
     def prune(self, limit: int, *in_use: ContainerDisk) -> list[str]:
-        """Prune and return the names of the images that are left."""
+        """Prune the cache and return the names of the remaining images."""
         self.images.prune(limit, lambda: [disk.path for disk in in_use])
         return [name for name, disk in self.disks.items() if Path(disk.path).exists()]
 

@@ -34,7 +34,7 @@ CASES = {
     ),
     "duplicate volume name": Case(
         "duplicate-name",
-        # Each volume gets a default disk, so that the disks share the name too.
+        # Each volume gets a default disk, so the disks have the same name too.
         vm(
             template="volumes:\n- {name: a, emptyDisk: {capacity: 1Gi}}\n- {§name: a, emptyDisk: {capacity: 1Gi}}"
         ).replace("devices:", "§devices:"),

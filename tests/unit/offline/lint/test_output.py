@@ -83,7 +83,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("line", "column", "shown", "carets"), SHOWN.values(), ids=SHOWN)
-def test_control_characters_in_a_source_line_are_escaped(line: str, column: int, shown: str, carets: str) -> None:
+def test_source_line_of_a_finding_is_printed_with_carets(line: str, column: int, shown: str, carets: str) -> None:
     lines = "".join(render_text(in_file(build_finding(column=column), text=line))).splitlines()
     assert lines[2:] == [f"     1 | {shown}", f"       | {carets}"]
 

@@ -99,7 +99,7 @@ async def test_failed_pull_is_forgotten_if_no_instance_asks_for_it(disks: Fetche
     await fail("Not another name")
     assert await fail("Not a name") == "ErrImagePull"
     clock.now += retry_delay(1)
-    assert await fail("Not a name") == "ErrImagePull"  # a remembered failure would give ImagePullBackOff
+    assert await fail("Not a name") == "ErrImagePull"  # with remembered failures, the delay would be longer
 
 
 async def test_too_large_pull_secret_is_refused(disks: FetchedDisks) -> None:

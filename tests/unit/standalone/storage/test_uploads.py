@@ -19,7 +19,7 @@ RAW = b"disk" * 1000
 
 
 class UploadFixture:
-    """An upload directory with helpers that read its files."""
+    """An upload directory with helpers that send uploads and read their files."""
 
     def __init__(self, directory: Path) -> None:
         self.inbox = UploadDirectory(Layout(directory))
