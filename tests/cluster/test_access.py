@@ -1,4 +1,4 @@
-"""Permissions on a real API server: components have only what they need, and users what their roles allow."""
+"""Permissions on a real API server: components have only the permissions they need, and users those of their roles."""
 
 from collections.abc import Iterator
 

@@ -86,7 +86,7 @@ def test_controller_works_with_its_permissions(
 
 @pytest.fixture
 def routed(cluster: Kubectl) -> Iterator[dict[str, int]]:
-    """An installation whose Services are routed to this machine; the port of each component."""
+    """An installation whose Services are routed to this machine, and the port of each component."""
     found = dict(zip(("virtshape-webhook", "virtshape-apiserver"), find_ports(2), strict=True))
     cluster("delete", "service", "--namespace", SYSTEM, "--ignore-not-found", *found)
     cluster.apply(*route_here(build_manifests(Options(cdi=True, catalog=True)), found))

@@ -352,7 +352,7 @@ class Cases:
 
     def preference_review(self) -> JsonObject:
         spec = self.preference_spec()
-        if self.chance(0.05):  # other questions are about preferences that were accepted
+        if self.chance(0.05):  # preferences in all other questions are valid
             spec.setdefault("cpu", {})["preferredCPUTopology"] = "square"
         return self.review("Preference", spec)
 

@@ -1,5 +1,5 @@
 """
-Compare a result with that of KubeVirt's own code, except for differences on purpose.
+Compare a result with the result of KubeVirt's own code, and ignore intended differences.
 
 Each function below removes one difference and states its reason. Fields that are never asked about are in `cases.py`.
 """
@@ -16,7 +16,7 @@ from virtshape.api.model import JsonObject
 
 
 def compare_with_kubevirt(question: JsonObject, want: JsonObject, got: JsonObject) -> list[str]:
-    """Return the differences that are not on purpose; `want` is KubeVirt's result."""
+    """Return the unintended differences; `want` is KubeVirt's result."""
     if got.get("crash"):
         return [f"crash: {got['traceback']}"]
     if "panic" not in want and ("refusals" in want or "refusals" in got):

@@ -49,7 +49,7 @@ class Live:
         self._enter(vm["metadata"]["namespace"])
         if question.get("operation", "CREATE") == "CREATE":
             return self._client.post(path_of(vm).rpartition("/")[0], vm, dryRun="All", fieldValidation="Ignore")
-        # Store objects directly, because admission may reject recorded ones.
+        # Store the old VM without admission, which may reject a recorded VM.
         self._serving.store_directly(complete_vm(question["oldVM"]))
         stored.append(path_of(vm))
         version = self._client.get(stored[-1]).tree["metadata"]["resourceVersion"]

@@ -1,7 +1,7 @@
 """
 Behaviour of every Client, with every server and transport.
 
-Each test runs on each server and must not depend on which one it is.
+Each test runs on each server and must not depend on the kind of server.
 """
 
 import asyncio

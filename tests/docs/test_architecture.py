@@ -19,7 +19,7 @@ def _list_modules() -> list[str]:
 
 
 def _read_table() -> dict[str, set[str]]:
-    """Return what each package may import: the packages in its row, and what these may import."""
+    """Return the packages that each package may import: those in its row, and the imports of those packages."""
     rows = {package: set(re.findall(r"`(\w+)`", allowed)) for package, allowed in _ROW.findall(ARCHITECTURE)}
 
     def list_allowed(package: str) -> set[str]:

@@ -169,7 +169,7 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
 
 
 def stop_and_read(system: System) -> str:
-    """Stop a system with Ctrl-C; return what it prints after its greeting."""
+    """Stop a server with Ctrl-C, and return its output after the greeting."""
     system.process.send_signal(signal.SIGINT)
     assert system.process.wait(60) == 0
     assert system.process.stdout is not None

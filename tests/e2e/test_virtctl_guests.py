@@ -47,7 +47,7 @@ def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, guest
         terminal.wait_for(rb"\r\n42\r\nLinux\r\n")
         terminal.type(b"echo asleep; sleep 600\r")
         terminal.wait_for(rb"\r\nasleep\r\n")
-        terminal.type(b"\x03")  # printed by the guest, not by virtctl
+        terminal.type(b"\x03")  # interrupts the command in the guest, not virtctl
         terminal.wait_for(rb"demo# ")
         terminal.type(b"\x1d")
         assert terminal.end() == 0

@@ -271,7 +271,7 @@ def list_component_tasks() -> list[Any]:
 
 
 async def test_tests_cover_every_task_of_the_standalone_server(tmp_path: Path) -> None:
-    """Tasks that need another launcher must be in the list of tasks that another test makes fail."""
+    """Tasks that need another launcher are left out here; another test makes them fail."""
     expected = set(TASKS) - OF_CLUSTERS_ONLY - set(LAUNCHERS)
     async with serving(tmp_path / "data") as served:
 

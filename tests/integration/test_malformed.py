@@ -123,7 +123,7 @@ def broken_objects(draw: st.DrawFn) -> tuple[str, Any]:
 
 
 def has_failed(reply: Response) -> bool:
-    """Return True for a server error; those that kube-apiserver also returns have no reason."""
+    """Return True for an unexpected server error; server errors that kube-apiserver also returns have no reason."""
     return reply.status >= 500 and (not reply.body or b"InternalError" in reply.body)
 
 

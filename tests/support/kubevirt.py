@@ -35,7 +35,7 @@ def find_program(name: str) -> Path:
 
 
 class SpecResults(NamedTuple):
-    """The names of all specs, of those that failed, and the output."""
+    """The names of all specs and of failed specs, and the output."""
 
     names: frozenset[str]
     failed: frozenset[str]
@@ -61,7 +61,7 @@ def run_specs(kubeconfig: Path, directory: Path) -> SpecResults:
 
 
 def _name_spec(spec: dict[str, Any]) -> str:
-    """Return the name of a spec without that of its file."""
+    """Return the name of a spec without the name of its file."""
     return " / ".join([*spec["ContainerHierarchyTexts"][1:], spec["LeafNodeText"]])
 
 

@@ -46,7 +46,7 @@ def isolate_network(directory: Path, resolver: str = "") -> Iterator[None]:
         with _internet(directory):
             yield
     finally:
-        _check(_libc.unshare(_FS), "the test cannot leave its namespace")  # threads that it started share it
+        _check(_libc.unshare(_FS), "the test cannot leave its namespace")  # setns fails if threads share it
         for handle, kind in zip(before, (_NEWNS, _NEWNET), strict=True):
             _check(_libc.setns(handle, kind), "the test cannot leave its namespace")
             os.close(handle)

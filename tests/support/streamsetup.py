@@ -63,7 +63,7 @@ def build_vmi(name: str = "web", devices: JsonObject | None = None, **_: Any) ->
 
 @asynccontextmanager
 async def open_stream_setup(folder: Path, *guests: str, with_streams: bool = True) -> AsyncIterator[StreamSetup]:
-    """Run a server with these guests, all of them running."""
+    """Run a server with these running guests."""
     async with (
         serve_echo_guests(folder) as opened,
         serve_system(folder / "data", opened if with_streams else None) as system,

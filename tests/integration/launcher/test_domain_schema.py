@@ -39,7 +39,7 @@ REFUSED_WITHOUT_KVM = REFUSED_ANYWHERE | {
     "*.dpdk": {"spec.domain.devices.networkInterfaceMultiqueue"},
     "*.realtime": {"spec.domain.devices.networkInterfaceMultiqueue"},
 }
-"""Unsupported fields of catalog objects on these machines."""
+"""Fields of catalog objects that the tested hosts do not support."""
 
 
 def shape(

@@ -53,7 +53,7 @@ class Fault:
 
 
 class Domain:
-    """A domain whose guest agent calls raise."""
+    """A domain whose guest agent calls raise an error."""
 
     def __init__(self, fault: Fault) -> None:
         self.guestInfo = self.setUserPassword = fault

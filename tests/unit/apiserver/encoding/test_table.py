@@ -11,7 +11,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.encoding.table import render_table
 
 CREATED = "2024-01-01T00:00:00Z"
-NOW = 1704067200.0 + 90  # a minute and a half after that
+NOW = 1704067200.0 + 90  # 90 seconds after CREATED
 
 
 def kind_of(api_version: str, name: str) -> Kind:
