@@ -1,4 +1,4 @@
-"""The table of KubeVirt releases has the fields of KubeVirt's published API, and accepts the objects that KubeVirt accepted."""
+"""The table of KubeVirt releases matches KubeVirt's published API and accepts the objects that KubeVirt accepted."""
 
 import json
 import os

@@ -67,7 +67,7 @@ def reported(events: list[WatchEvent[Any]]) -> list[tuple[str, str]]:
     return [(event.type, event.item.metadata.name if event.item is not None else "") for event in events]
 
 
-async def test_created_object_is_read_back(serve: Serve, tmp_path: Path) -> None:
+async def test_created_object_can_be_read(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         assert meta(made).uid
@@ -82,14 +82,14 @@ async def test_cluster_scoped_object_needs_no_namespace(serve: Serve, tmp_path: 
         assert meta(await client.get(ClusterRole, "kubevirt.io:view")).name == "kubevirt.io:view"
 
 
-async def test_generated_name_is_returned(serve: Serve, tmp_path: Path) -> None:
+async def test_create_returns_the_generated_name(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         item = build_map("x")
         made = await client.create(replace(item, metadata=replace(meta(item), name=None, generate_name="some-")))
         assert (meta(made).name or "").startswith("some-")
 
 
-async def test_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
+async def test_dry_run_of_create_stores_nothing(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         assert meta(await client.create(build_map("a"), dry_run=True)).uid
         assert (await refusal(client.get(ConfigMap, "a", NS))).reason == "NotFound"
@@ -146,7 +146,7 @@ async def test_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
         assert meta(updated).uid == meta(made).uid
 
 
-async def test_stale_update_conflicts(serve: Serve, tmp_path: Path) -> None:
+async def test_update_of_a_stale_version_conflicts(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         await client.update(replace(made, data={"x": "2"}))
@@ -270,7 +270,7 @@ async def test_list_covers_one_namespace_or_all(serve: Serve, tmp_path: Path) ->
         assert [name for name in everywhere if name in ("a", "x")] == ["a", "x"]
 
 
-async def test_pages_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> None:
+async def test_pages_of_a_list_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         for name in "abcde":
             await client.create(build_map(name))

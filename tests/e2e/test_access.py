@@ -108,7 +108,7 @@ def test_user_cannot_grant_more_than_it_has(kubectl: Kubectl, add_user: AddUser)
     assert "attempting to grant RBAC permissions not currently held" in refusal
 
 
-def test_user_is_listed_and_removed(system: System, namespace: str) -> None:
+def test_user_commands_list_and_remove_a_user(system: System, namespace: str) -> None:
     arguments = ("--namespace", namespace, "--role", "view", "--token", "--data-dir", system.directory)
     name = f"frank-{namespace}"
     token = yaml.safe_load(call_virtshape("user", "add", name, *arguments).stdout)["users"][0]["user"]["token"]

@@ -56,7 +56,7 @@ def test_objects_are_deleted_by_name_label_or_all(kubectl: Kubectl) -> None:
     assert kubectl("get", "configmap,vm", "-o", "name") == ""
 
 
-def test_delete_now_removes_the_object(kubectl: Kubectl) -> None:
+def test_kubectl_delete_now_removes_the_object(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     kubectl("delete", "vm", "web", "--now")
     kubectl.apply(build_vm())

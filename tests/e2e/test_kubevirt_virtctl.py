@@ -201,7 +201,9 @@ def test_created_manifests_are_accepted_and_expanded(guests: Guests, virtctl: Vi
 
 
 @pytest.mark.parametrize("bus", ["scsi", "virtio"])
-def test_volume_is_added_and_removed(guests: Guests, virtctl: Virtctl, guest_name: str, bus: str) -> None:
+def test_volume_of_a_running_vm_is_added_and_removed(
+    guests: Guests, virtctl: Virtctl, guest_name: str, bus: str
+) -> None:
     claim = f"plugged-{bus}"
     guests.create(
         {
@@ -276,7 +278,7 @@ def test_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_claim_is_uploaded(guests: Guests, virtctl: Virtctl, tmp_path: Path, kind: str) -> None:
+def test_image_is_uploaded_to_a_claim(guests: Guests, virtctl: Virtctl, tmp_path: Path, kind: str) -> None:
     disk = tmp_path / "disk.raw"
     disk.write_bytes(os.urandom(3 * MIB))
     result = virtctl("image-upload", kind, f"go-{kind}", "--size", "8Mi", "--image-path", disk, "--insecure")

@@ -108,7 +108,7 @@ def test_stopped_server_leaves_one_database_file(data: Path) -> None:
     assert [path.name for path in data.glob("virtshape.db*")] == ["virtshape.db"]
 
 
-def test_open_watch_is_ended_cleanly(data: Path) -> None:
+def test_server_shutdown_ends_an_open_watch_cleanly(data: Path) -> None:
     with System(data) as system:
         with contextlib.closing(system.connect()) as connection:
             headers = {"Authorization": f"Bearer {system.config['token']}"}

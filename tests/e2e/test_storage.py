@@ -141,7 +141,7 @@ def find_disk(system: System, claim: str) -> Path:
     ],
     ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
 )
-def test_failed_image_add_leaves_nothing(
+def test_failed_image_add_leaves_no_objects(
     running: System, tmp_path: Path, arguments: list[str], status: int, message: str
 ) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
@@ -158,7 +158,7 @@ def test_image_command_needs_a_running_server(tmp_path: Path) -> None:
     assert "Start it first: virtshape up" in outcome.stderr
 
 
-def test_killed_transfer_is_resumed(tmp_path: Path) -> None:
+def test_import_is_resumed_after_the_server_was_killed(tmp_path: Path) -> None:
     asked: list[str | None] = []
     gate = threading.Event()
 

@@ -58,7 +58,7 @@ def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, guest
     )
 
 
-def test_console_log_is_kept(virtctl: Virtctl, guest_name: str) -> None:
+def test_console_log_contains_earlier_output(virtctl: Virtctl, guest_name: str) -> None:
     result = virtctl("console", guest_name, "--log")
     assert (result.status, result.err) == (0, "")
     (line,) = [line for line in result.out.splitlines() if line.startswith('{"sockets"')]

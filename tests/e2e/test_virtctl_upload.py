@@ -175,7 +175,7 @@ def test_claim_that_does_not_wait_for_an_upload_needs_no_create(
     assert uploader.read_disk("ordinary") == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_existing_data_volume_is_uploaded(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
+def test_image_is_uploaded_to_an_existing_data_volume(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
     uploader.create(build_volume("prepared", size=None))
     result = virtctl("datavolume", "prepared", "--no-create", "--image-path", image)
     assert (result.status, result.out.splitlines()[0]) == (0, "Using existing DataVolume default/prepared"), result.err
@@ -255,7 +255,7 @@ def test_aborted_upload_leaves_no_objects(
     uploader.wait_until_empty()
 
 
-def test_progress_bar_is_shown(environment: dict[str, str], tmp_path: Path) -> None:
+def test_upload_shows_a_progress_bar(environment: dict[str, str], tmp_path: Path) -> None:
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.write(b"x")

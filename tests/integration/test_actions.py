@@ -175,7 +175,7 @@ def test_impossible_actions_are_rejected_with_a_reason(
     assert (reply.reason, message in reply.tree["message"]) == (reason, True), reply.tree
 
 
-def test_stored_vm_is_expanded(acting: ActionClient) -> None:
+def test_expand_spec_returns_the_expanded_vm(acting: ActionClient) -> None:
     acting.create(build_sized())
     reply = acting.request("virtualmachines/vm/expand-spec", method="GET")
     spec = reply.tree["spec"]
@@ -207,7 +207,7 @@ def test_unknown_paths_return_404_with_a_status(client: Client, path: str) -> No
     assert reply.headers["content-type"] == "application/json"
 
 
-def test_unknown_options_cause_warnings(acting: ActionClient) -> None:
+def test_unknown_action_options_give_warnings(acting: ActionClient) -> None:
     acting.create(build_vm())
     options = {"apiVersion": "kubevirt.io/v1", "paused": True, "pausd": True, "kind": "StartOptions", "when": "now"}
     reply = acting.request("virtualmachines/vm/start", options)

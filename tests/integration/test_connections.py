@@ -89,7 +89,7 @@ def test_requests_beyond_the_pipeline_limit_are_all_answered(wire: Wire) -> None
     assert {wire.read()[0] for _ in range(500)} == {200}
 
 
-def test_request_may_arrive_in_pieces(wire: Wire, paths: NamespacePaths) -> None:
+def test_request_may_arrive_in_several_packets(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     request = wire.format(b"POST", paths.core("configmaps").encode(), body)
     for start in range(0, len(request), 40):
@@ -263,7 +263,7 @@ def test_unusual_request_targets_return_404(wire: Wire, target: bytes) -> None:
         assert wire.read()[0] in (404, 405)
 
 
-def test_aborted_stream_ends_cleanly(wire: Wire, client: Client, paths: NamespacePaths) -> None:
+def test_aborted_watch_connection_ends_cleanly(wire: Wire, client: Client, paths: NamespacePaths) -> None:
     wire.send(wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true"))
     assert b"200" in wire._file.readline()  # noqa: SLF001 - the rest of it has no length
     wire.close()
@@ -289,7 +289,7 @@ def test_writes_beyond_the_concurrency_limit_return_429(
     assert client.get(paths.core("configmaps")).status == 200
 
 
-def test_failing_store_write_is_reported(
+def test_failed_store_write_returns_an_error(
     server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_: object) -> None:

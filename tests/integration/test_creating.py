@@ -295,7 +295,7 @@ def test_create_of_a_malformed_object_is_rejected(
     assert client.post(paths.instancetypes(), build_instancetype() | change).reason == refusal
 
 
-def test_yaml_is_accepted_and_returned(client: Client, paths: NamespacePaths) -> None:
+def test_create_accepts_and_returns_yaml(client: Client, paths: NamespacePaths) -> None:
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: x\n  a: 'y'\n"
     headers = {"Content-Type": "application/yaml", "Accept": "application/yaml"}
     reply = client.send("POST", paths.core("configmaps"), text, headers=headers)

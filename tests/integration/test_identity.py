@@ -87,7 +87,7 @@ async def test_several_impersonated_groups_are_all_applied(tmp_path: Path) -> No
         )
 
 
-async def test_exec_plugin_provides_the_token(tmp_path: Path) -> None:
+async def test_token_of_an_exec_plugin_is_used(tmp_path: Path) -> None:
     async with serve_system(tmp_path / "data") as system:
         tree = read_documents(system.kubeconfig.read_text())[0].tree
         token = tree["users"][0]["user"].pop("token")

@@ -34,7 +34,7 @@ def test_empty_list_has_items_and_its_kind(client: Client, paths: NamespacePaths
     assert (listing["kind"], listing["metadata"]["continue"]) == ("VirtualMachineInstancetypeList", "")
 
 
-def test_pages_are_a_consistent_snapshot(client: Client, paths: NamespacePaths) -> None:
+def test_list_pages_are_a_consistent_snapshot(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths)
     first = client.get(paths.instancetypes(), limit=2).tree
     create(client, paths.instancetypes(), build_instancetype("it-2b"))
@@ -126,7 +126,7 @@ def test_list_not_older_than_a_version_returns_the_current_state(
     assert names(client.get(paths.instancetypes(), **query).tree) == ["it-0", "it-1"]
 
 
-def test_compacted_exact_version_returns_410(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_list_at_a_compacted_version_returns_410(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     then = client.get(paths.instancetypes()).tree
     fill(client, paths, 2)
     server.compact()

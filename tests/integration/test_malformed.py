@@ -204,7 +204,7 @@ def test_malformed_json_patch_operations_never_cause_a_server_error(
     ),
     body=st.binary(max_size=60) | VALUES.map(json.dumps).map(str.encode) | st.text(max_size=40).map(str.encode),
 )
-def test_random_bytes_are_rejected(client: Client, method: str, name: str, media: str, body: bytes) -> None:
+def test_bodies_of_random_bytes_are_rejected(client: Client, method: str, name: str, media: str, body: bytes) -> None:
     headers = {"Content-Type": media}
     query = {"fieldManager": "fuzzer"} if media == APPLY_PATCH else {}
     for path in (PLACE.core("secrets"), PLACE.instancetypes(version="v1alpha2")):
@@ -297,6 +297,6 @@ Sender = Callable[[Client], Response]
         ),
     ],
 )
-def test_empty_bodies_are_rejected(client: Client, send: Sender) -> None:
+def test_empty_or_incomplete_bodies_are_rejected(client: Client, send: Sender) -> None:
     reply = send(client)
     assert 400 <= reply.status < 500, reply.body

@@ -88,7 +88,7 @@ def test_patch_with_a_resource_version_is_conditional(
         pytest.param(MERGE_PATCH, {"spec": "small"}, (422, "Invalid"), id="spec of a wrong type"),
     ],
 )
-def test_inapplicable_patches_are_rejected(
+def test_patch_that_cannot_be_applied_is_rejected(
     client: Client, paths: NamespacePaths, media: str, patch: object, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))

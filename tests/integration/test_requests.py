@@ -178,7 +178,7 @@ def test_body_of_unsupported_type_returns_415(client: Client, paths: NamespacePa
 
 
 @pytest.mark.parametrize("media", ["application/json; charset=utf-8", "APPLICATION/JSON", ""])
-def test_json_has_several_media_types(client: Client, paths: NamespacePaths, media: str) -> None:
+def test_several_json_media_types_are_accepted(client: Client, paths: NamespacePaths, media: str) -> None:
     reply = client.send("POST", paths.instancetypes(), build_instancetype(), headers={"Content-Type": media})
     assert reply.status == 201
 

@@ -102,7 +102,7 @@ def build_windows() -> VirtualMachine:
     return vm
 
 
-def test_vm_is_admitted_unchanged() -> None:
+def test_vm_with_a_flavor_is_admitted_unchanged() -> None:
     mutated = run_search(mutate_vm(build_windows()), OBJECTS.find)
     assert (mutated.vm, mutated.warnings) == (build_windows(), [])
     assert check_vm(build_windows(), get_shape(build_windows(), OBJECTS.find)) == []

@@ -46,7 +46,9 @@ PREFER_CORES = build_preference(
         ),
     ],
 )
-def test_vcpu_topology_of_the_instance(given: JsonObject, command: tuple[str, ...], cpu: JsonObject) -> None:
+def test_preference_or_instance_type_decides_the_vcpu_topology(
+    given: JsonObject, command: tuple[str, ...], cpu: JsonObject
+) -> None:
     instancetype = build_instancetype(
         "instancetype-example", namespace="default", version="v1beta1", cpu=given, memory=MEMORY
     )

@@ -32,7 +32,7 @@ def line(page: Page, text: str) -> Locator:
     return page.get_by_role("region", name="The resulting VM").locator(".yaml-line", has_text=text)
 
 
-def test_vm_is_created_and_runs(signed_in_page: Page, server: System) -> None:
+def test_created_vm_starts_running(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     open_form(page, "created")
     choose(page, "Instance type", "u1.small")

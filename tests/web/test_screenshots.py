@@ -76,7 +76,7 @@ def has_started(server: System) -> bool:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_screenshot(
+def test_page_is_captured_in_light_and_dark(
     open_page: Callable[..., Page], fleet: System, tmp_path: Path, name: str, scheme: Literal["light", "dark"]
 ) -> None:
     path, content = PAGES[name]

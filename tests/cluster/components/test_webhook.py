@@ -61,7 +61,7 @@ def test_vm_is_rejected_with_all_its_errors(kubectl: Kubectl) -> None:
     assert 'virtualmachineclusterpreferences.instancetype.kubevirt.io "fedor" not found' in reported
 
 
-def test_causes_are_machine_readable(installation: Installation, kubectl: Kubectl) -> None:
+def test_rejected_vm_has_machine_readable_causes(installation: Installation, kubectl: Kubectl) -> None:
     cpu = {"cpu": {"cores": 4}, "devices": {}, "memory": {"guest": "1Gi"}}
     vm = build_vm(template={"spec": {"domain": cpu}})
     path = f"/apis/kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines"

@@ -175,7 +175,7 @@ async def test_upgrade_after_a_deleted_revision_uses_the_current_instancetype(tm
         assert vm.status.effective.vcpus == 7
 
 
-async def test_restored_revision_repairs_the_vm(tmp_path: Path) -> None:
+async def test_vm_recovers_when_its_deleted_revision_is_restored(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await run_vm(system, controllers, "Halted")
         status = (await system.vm()).status

@@ -159,7 +159,7 @@ async def test_paused_start_of_a_halted_vm_sets_run_strategy_always(tmp_path: Pa
         assert vm.spec.run_strategy == "Always"
 
 
-async def test_template_change_requires_a_restart(tmp_path: Path) -> None:
+async def test_template_change_of_a_running_vm_requires_a_restart(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         await system.wait_for("Running")

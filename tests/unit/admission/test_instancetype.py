@@ -161,7 +161,7 @@ def test_launch_security_in_an_instancetype_has_a_warning() -> None:
 
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
-def test_known_topology_is_accepted(name: str | None) -> None:
+def test_known_preferred_topology_is_accepted(name: str | None) -> None:
     result = check_preference(build_preference_spec(cpu={"preferredCPUTopology": name}))
     assert result.causes == []
     if name in DEPRECATED_TOPOLOGIES:
@@ -173,7 +173,7 @@ def test_known_topology_is_accepted(name: str | None) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Sockets", "diagonal"])
-def test_unknown_topology_is_rejected(name: str) -> None:
+def test_unknown_preferred_topology_is_rejected(name: str) -> None:
     field = "spec.cpu.preferredCPUTopology"
     assert list_preference_causes(cpu={"preferredCPUTopology": name}) == [("FieldValueInvalid", field)]
 

@@ -147,7 +147,7 @@ def test_change_of_the_instancetype_with_a_user_revision_is_rejected() -> None:
         mutate(build_vm(instancetype={"name": "b", "revisionName": "mine"}), old=old)
 
 
-def test_other_changes_keep_the_revision() -> None:
+def test_change_that_keeps_the_instancetype_keeps_its_revision() -> None:
     matcher = {"name": "a", "revisionName": "captured"}
     tree, _ = mutate(
         build_vm(instancetype=matcher, runStrategy="Halted"), old=build_vm(instancetype=matcher, status=CAPTURED)

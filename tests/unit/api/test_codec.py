@@ -213,7 +213,7 @@ READ: dict[str, tuple[object, object]] = {
 
 
 @pytest.mark.parametrize(("tree", "struct"), READ.values(), ids=READ)
-def test_valid_input_is_decoded(tree: object, struct: object) -> None:
+def test_valid_json_is_decoded(tree: object, struct: object) -> None:
     assert codec.from_tree(tree, Box) == codec.decode(msgspec.json.encode(tree), Box) == struct
 
 

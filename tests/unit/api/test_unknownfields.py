@@ -50,7 +50,7 @@ def test_unknown_fields_are_set_aside_and_restored(tree: dict[str, Any], warning
     assert restore(to_tree(vm), unknown) == tree
 
 
-def test_input_tree_is_not_changed() -> None:
+def test_setting_unknown_fields_aside_does_not_change_the_input() -> None:
     tree = build_vm(newField=1)
     decode_with_unknown(tree, VirtualMachine)
     assert tree == build_vm(newField=1)

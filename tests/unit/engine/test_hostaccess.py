@@ -92,7 +92,7 @@ def test_host_access_is_forbidden_without_a_configuration() -> None:
     assert len(check_host_access(spec, "spec", None, explain_host_disks(None))) == 2
 
 
-def test_devices_must_be_permitted() -> None:
+def test_gpus_and_host_devices_must_be_permitted() -> None:
     listed = "permitted are kubevirt.io/storage, nvidia.com/GRID, nvidia.com/T4"
     assert check(GPU, **PERMITTED) == []
     assert check(HOST_DEVICE, "HostDevices", **PERMITTED) == []

@@ -146,7 +146,7 @@ def test_architecture_comes_from_the_caller_or_the_configuration(
     assert (spec["architecture"], spec["domain"]["machine"]["type"]) == (architecture, machine)
 
 
-def test_lint_uses_the_configuration() -> None:
+def test_expander_lints_with_its_configuration() -> None:
     vm = encode(build_vm(memory="1Gi", domain={"machine": {"type": "pc-i440fx"}}))
     configuration = from_tree({"emulatedMachines": ["pc-i440fx*"]}, KubeVirtConfiguration)
     assert [each.field for each in Expander().lint(vm)] == [f"{DOMAIN}.machine.type"]

@@ -57,7 +57,7 @@ def test_all_objects_of_a_file_are_read(suffix: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["List", "VirtualMachineList"])
-def test_list_items_are_separate_entries(kind: str) -> None:
+def test_items_of_a_list_are_read_as_separate_objects(kind: str) -> None:
     api_version = "v1" if kind == "List" else "kubevirt.io/v1"
     path = write_manifest(
         "list.yaml", {"apiVersion": api_version, "kind": kind, "items": [build_vm("a"), build_vm("b")]}
@@ -93,7 +93,7 @@ def test_file_given_twice_is_read_once() -> None:
     assert names(load(["all/vm.yaml", "all", "./all/../all/vm.yaml"])) == ["web"]
 
 
-def test_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dash_as_a_path_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     text = yaml.safe_dump(build_vm()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     loaded = load(["-", "-"])
@@ -115,7 +115,7 @@ def test_unknown_fields_are_kept_and_reported() -> None:
     ]
 
 
-def test_unrelated_kinds_are_skipped() -> None:
+def test_objects_of_unrelated_kinds_are_skipped() -> None:
     loaded = load([write_manifest("all.yaml", KUSTOMIZATION, build_vm(), DEPLOYMENT)])
     assert names(loaded) == ["web"]
     assert [document.tree for document in loaded.skipped] == [KUSTOMIZATION, DEPLOYMENT]

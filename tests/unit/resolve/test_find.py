@@ -80,7 +80,7 @@ def test_missing_object_is_named_with_its_field(role: str, field: str, resource:
     assert missing.value.field == field
 
 
-def test_unexpected_kind_is_rejected() -> None:
+def test_matcher_with_an_unexpected_kind_is_rejected() -> None:
     with pytest.raises(StatusError, match="got unexpected kind in InstancetypeMatcher: Pod"):
         resolve(build_vm(instancetype="Pod/small"), LIVE)
 
@@ -143,7 +143,7 @@ def test_revision_payloads_of_all_versions_are_decoded(data: JsonObject, place: 
         (None, PREFERENCE),
     ],
 )
-def test_preference_payloads_are_decoded(version: str | None, spec: JsonObject) -> None:
+def test_preference_revision_payloads_are_decoded(version: str | None, spec: JsonObject) -> None:
     kind = "VirtualMachineClusterPreference"
     data = payload(f"instancetype.kubevirt.io/{version}", kind, spec) if version else encoded(spec)
     vm = build_vm(preference={"name": "linux", "revisionName": "r"})
@@ -152,7 +152,7 @@ def test_preference_payloads_are_decoded(version: str | None, spec: JsonObject) 
 
 @pytest.mark.parametrize("role", ["flavor", "preference"])
 @pytest.mark.parametrize("is_object", [True, False], ids=["complete object", "base64 of the spec"])
-def test_flavor_group_payloads_are_decoded(role: str, is_object: bool) -> None:
+def test_flavor_group_revision_payloads_are_decoded(role: str, is_object: bool) -> None:
     kind, spec = (
         ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", PREFERENCE)
     )

@@ -272,7 +272,7 @@ UNUSABLE = [
 
 @pytest.mark.parametrize(("volume", "objects", "message"), UNUSABLE)
 @pytest.mark.parametrize("policy", [None, "Reject"])
-def test_volume_without_defaults_is_rejected(
+def test_inference_from_a_volume_without_defaults_is_rejected(
     volume: JsonObject, objects: list[Model], message: str, policy: str | None
 ) -> None:
     vm = build_inferring_vm(volume, policy=policy)

@@ -26,7 +26,7 @@ def test_kind_is_accepted_in_any_spelling(role: Role, spell: Callable[[str], str
 
 @pytest.mark.parametrize("role", KINDS)
 @pytest.mark.parametrize("kind", [None, ""])
-def test_default_kind_is_cluster_wide(role: Role, kind: str | None) -> None:
+def test_default_kind_of_a_matcher_is_cluster_wide(role: Role, kind: str | None) -> None:
     assert full_kind(MATCHERS[role](name="x", kind=kind), role) == KINDS[role].cluster
 
 

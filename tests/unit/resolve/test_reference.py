@@ -51,7 +51,7 @@ def test_not_found_error_names_object_and_field() -> None:
     ],
     ids=["no candidates", "no similar names", "one", "two", "at most three"],
 )
-def test_similar_names_are_suggested(names: list[str], suffix: str) -> None:
+def test_not_found_error_suggests_similar_names(names: list[str], suffix: str) -> None:
     error = NotFoundError(SMALL, "spec.instancetype.name").suggest(names)
     assert error.message == f"{MESSAGE}{suffix}"
     assert (error.reference, error.field) == (SMALL, "spec.instancetype.name")

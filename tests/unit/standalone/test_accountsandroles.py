@@ -110,7 +110,9 @@ async def test_manual_rules_of_an_aggregated_role_are_overwritten(tmp_path: Path
         assert world.read_role("combined")["rules"] == []
 
 
-async def test_failed_writes_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_writes_of_accounts_and_roles_are_retried(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with open_world(tmp_path) as world:
         write_all = world.store.write_all
 

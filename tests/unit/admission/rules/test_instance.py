@@ -84,7 +84,7 @@ def test_reserved_label_is_reported(label: str) -> None:
     ]
 
 
-def test_other_labels_are_accepted() -> None:
+def test_labels_that_are_not_reserved_are_accepted() -> None:
     assert list(check_labels({"app": "a", "kubevirt.io/vm": "b", "vm.kubevirt.io/name": "c"}, AT)) == []
 
 

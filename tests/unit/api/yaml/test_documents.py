@@ -214,7 +214,7 @@ def test_json_fields_have_positions() -> None:
     ]
 
 
-def test_empty_object_has_a_position() -> None:
+def test_empty_yaml_object_has_a_position() -> None:
     (document,) = read_documents("---\n{}\n")
     assert document.position("a") == (2, 1)
 

@@ -90,7 +90,9 @@ def start(spec: VirtualMachineInstanceSpec, **settings: Any) -> JsonObject:
 
 
 @pytest.mark.parametrize(("running", "wanted"), LIVE.values(), ids=LIVE.keys())
-def test_growth_is_applied_live(running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec) -> None:
+def test_growth_of_a_running_vm_is_applied_live(
+    running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec
+) -> None:
     change = decide_live_change(run(running), wanted, None)
     assert (change.restart_reason, to_tree(change.spec)) == (
         "",

@@ -41,7 +41,7 @@ def test_delay_grows_with_each_failure(failures: int, seconds: int) -> None:
     ],
     ids=["first", "second", "counted", "no instance", "starting", "runs", "failed after it ran", "no retries"],
 )
-def test_failures_are_counted_once(
+def test_each_start_failure_is_counted_once(
     strategy: str, before: JsonObject | None, vmi: VirtualMachineInstance | None, after: JsonObject | None
 ) -> None:
     vm = build_vm(runStrategy=strategy, status={"startFailure": before})

@@ -142,7 +142,7 @@ def test_changed_running_vm_requires_a_restart(vmi: VirtualMachineInstance | Non
     assert vmi is None or conditions[-1]["message"].endswith("restart it to apply this: no room for 8 sockets")
 
 
-def test_other_status_fields_are_kept() -> None:
+def test_status_fields_of_other_controllers_are_kept() -> None:
     others = {"volumeSnapshotStatuses": [{"name": "root", "enabled": True}], "instancetypeRef": {"name": "u1"}}
     status = status_of(None, before=others)
     assert {key: status[key] for key in others} == others

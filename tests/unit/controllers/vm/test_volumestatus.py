@@ -72,7 +72,7 @@ WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] =
 
 
 @pytest.mark.parametrize(("volumes", "items", "wait"), WAITS.values(), ids=WAITS.keys())
-def test_all_pending_volumes_are_named(
+def test_vm_that_waits_for_volumes_names_all_of_them(
     volumes: list[JsonObject], items: list[Model], wait: ConditionReason | None
 ) -> None:
     vm = build_vm(namespace="default", template={"volumes": volumes})

@@ -25,7 +25,7 @@ def test_log_below_the_limit_is_unchanged(tmp_path: Path) -> None:
     assert log.read_bytes() == b"x" * 4 * KIB
 
 
-def test_missing_log_is_ignored(tmp_path: Path) -> None:
+def test_missing_guest_log_is_ignored(tmp_path: Path) -> None:
     assert not limit_log(tmp_path / "serial0.log")
 
 

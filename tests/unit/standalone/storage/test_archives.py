@@ -67,7 +67,7 @@ def test_archives_of_gnu_tar_are_extracted_unchanged(tmp_path: Path, form: str) 
     assert (found.st_mode & 0o7777, int(found.st_mtime)) == (0o755, 1_000_000_000)
 
 
-def test_long_file_names_are_kept(tmp_path: Path) -> None:
+def test_long_file_names_in_an_archive_are_kept(tmp_path: Path) -> None:
     assert list_files(unpack(tmp_path, build_archive(build_member(LONG, size=3)))) == {LONG: bytes(3)}
 
 
