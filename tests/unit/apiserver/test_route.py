@@ -82,5 +82,5 @@ def test_path_and_method_select_the_route(method: str, target: str, expected: Fo
         ("GET", "*"),
     ],
 )
-def test_other_paths_have_no_route(method: str, target: str) -> None:
+def test_unknown_paths_have_no_route(method: str, target: str) -> None:
     assert find_route(Request(method, target, {})) is None

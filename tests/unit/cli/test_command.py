@@ -67,7 +67,7 @@ def test_boolean_flag_rejects_other_values(word: str) -> None:
         show.make_context("show", [f"--on={word}"])
 
 
-def test_help_ends_with_examples() -> None:
+def test_command_help_ends_with_examples() -> None:
     text = show.get_help(click.Context(show))
     assert text.endswith("Examples:\n  # Do it\n  show --on\n\n  # Do it not\n  show --on=false")
 

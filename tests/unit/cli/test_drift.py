@@ -118,7 +118,7 @@ def test_drift_compares_the_revisions_of_all_vms(stock: Any) -> None:
     assert requested == [VMS, KEPT + SELECTOR, f"/apis/{GROUP}", f"{SIZES}/small", f"{TASTES}/linux"]
 
 
-def test_fields_flag_shows_changed_fields(stock: Any) -> None:
+def test_drift_with_fields_shows_changed_fields(stock: Any) -> None:
     outcome, _ = stock(build_documents(4), "web", "--fields")
     rows = [line.rsplit("   ", 1) for line in outcome.out.splitlines()]
     assert [row[-1] for row in rows] == ["FIELD", "spec.cpu.guest: 2 -> 4", "same"]
@@ -144,7 +144,9 @@ def test_drift_in_json_and_yaml_always_has_changed_fields(stock: Any, form: str)
     [(4, [], 0), (4, ["--exit-code"], 1), (2, ["--exit-code"], 0), (4, ["--exit-code=false"], 0)],
     ids=["without the flag", "changed", "same", "flag set to false"],
 )
-def test_exit_code_flag_reports_drift(stock: Any, vcpus: int, arguments: list[str], status: int) -> None:
+def test_drift_with_exit_code_reports_drift_in_the_exit_status(
+    stock: Any, vcpus: int, arguments: list[str], status: int
+) -> None:
     outcome, _ = stock(build_documents(vcpus), *arguments)
     assert (outcome.status, outcome.err) == (status, "")
 

@@ -76,7 +76,7 @@ def test_error_is_printed_with_its_exit_status(
     assert capsys.readouterr() == ("", text)
 
 
-def test_unexpected_exception_is_raised() -> None:
+def test_unexpected_exception_is_not_caught() -> None:
     with pytest.raises(ZeroDivisionError):
         run(_command(ZeroDivisionError()), "virtctl", [])
 

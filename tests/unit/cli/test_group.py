@@ -37,7 +37,7 @@ def test_every_command_has_at_least_two_examples(group: LazyGroup) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_flag_has_help(group: LazyGroup) -> None:
+def test_every_command_line_flag_has_help(group: LazyGroup) -> None:
     options = [o for command in _commands(group) for o in command.params if isinstance(o, click.Option)]
     assert [option.name for option in options if not option.help] == []
 

@@ -27,5 +27,5 @@ def test_progress_bar_fits_the_terminal(done: int) -> None:
 @pytest.mark.parametrize(
     ("size", "text"), [(1023, "1023 B"), (1024, "1.00 KiB"), (1536 << 10, "1.50 MiB"), (5 << 50, "5120.00 TiB")]
 )
-def test_sizes_are_human_readable(size: int, text: str) -> None:
+def test_upload_sizes_are_human_readable(size: int, text: str) -> None:
     assert format_size(size) == text

@@ -175,7 +175,7 @@ async def test_broken_http_response_raises_an_unreachable_error(reply: bytes, me
             await transport.call(GET)
 
 
-async def test_request_times_out() -> None:
+async def test_http_request_times_out() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()

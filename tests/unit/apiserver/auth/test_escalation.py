@@ -116,7 +116,7 @@ def test_namespace_admin_binds_roles_only_in_that_namespace() -> None:
             prevent_binding_escalation(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", namespace))
 
 
-def test_bind_verb_allows_granting_more() -> None:
+def test_bind_verb_allows_binding_a_role_beyond_own_permissions() -> None:
     bind = build_role(build_rule("bind", "clusterroles", RBAC, resourceNames=["big"]), name="bind")
     big = build_role(build_rule("*", "*", "*"), name="big")
     authorizer = Authorizer([bind, big, build_binding("User/bob", "ClusterRole/bind", "prod")])

@@ -101,7 +101,7 @@ def test_user_with_certificate_is_authenticated(directory: Directory) -> None:
     assert entry.expires == pytest.approx(entry.issued + 2 * 86400, abs=5)
 
 
-def test_certificate_accepts_unicode_names(directory: Directory) -> None:
+def test_client_certificate_can_have_a_unicode_user_name(directory: Directory) -> None:
     credential = directory.pki.authority.issue_client("ève")
     subject = x509.load_pem_x509_certificate(credential.certificate).subject
     assert subject.rfc4514_string() == "CN=ève"

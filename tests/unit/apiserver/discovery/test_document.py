@@ -8,7 +8,7 @@ from virtshape.apiserver.discovery.document import make_document, make_json_docu
 
 
 @pytest.mark.parametrize("body", [b"", b"short", b"long " * 10_000], ids=["empty", "short", "long"])
-def test_document_returns_its_content(body: bytes) -> None:
+def test_document_returns_its_original_content(body: bytes) -> None:
     assert make_document(body).body == body
 
 

@@ -52,7 +52,7 @@ def test_list_types_name_existing_fields(struct: str, name: str) -> None:
     assert name in built_in_structs()[struct]
 
 
-def test_atomic_structs_exist() -> None:
+def test_structs_listed_as_atomic_exist() -> None:
     assert built_in_structs().keys() >= ATOMIC_STRUCTS
 
 

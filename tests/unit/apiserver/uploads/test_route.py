@@ -22,5 +22,5 @@ def test_upload_paths_have_routes(version: str, ending: str, route: UploadRoute)
 
 
 @pytest.mark.parametrize("path", ["/v1/upload", "/v1beta1/upload/", "/v1beta1", "/upload", "/v1beta1/uploads"])
-def test_other_paths_have_no_route(path: str) -> None:
+def test_paths_that_are_not_uploads_have_no_upload_route(path: str) -> None:
     assert find_upload(path) is None

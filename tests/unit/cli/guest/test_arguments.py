@@ -57,7 +57,7 @@ PORTS = {
 
 
 @pytest.mark.parametrize(("text", "port"), PORTS.items(), ids=PORTS)
-def test_ports_are_parsed(text: str, port: Port) -> None:
+def test_forwarded_ports_are_parsed(text: str, port: Port) -> None:
     assert parse_port(text) == port
 
 

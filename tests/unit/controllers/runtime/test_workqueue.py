@@ -53,7 +53,7 @@ async def test_delayed_key_is_due_at_its_earliest_time() -> None:
     queue.close()
 
 
-async def test_retry_delay_grows_until_forget() -> None:
+async def test_retry_delay_grows_until_the_key_is_forgotten() -> None:
     queue: WorkQueue[str] = WorkQueue()
     waits = [queue.retry("a") for _ in range(4)]
     assert waits == [0.005, 0.01, 0.02, 0.04]

@@ -72,7 +72,9 @@ def test_claim_is_bound_or_provisioned(
     ],
     ids=["consumer", "class", "none", "no default", "other", "selector", "size", "mode", "missing", "taken"],
 )
-def test_claim_waits_with_a_reason(claim: PersistentVolumeClaim, reason: str, message: str) -> None:
+def test_claim_that_cannot_be_bound_waits_with_a_reason(
+    claim: PersistentVolumeClaim, reason: str, message: str
+) -> None:
     step = decide(claim, build_volume("taken", claim="c2", uid="u2"))
     assert isinstance(step, Wait)
     assert step.reason == reason
@@ -150,7 +152,7 @@ def test_smallest_matching_volume_is_chosen() -> None:
     assert find_match(build_claim(), volumes) == volumes[1]
 
 
-def test_newest_default_class_is_used() -> None:
+def test_newest_default_storage_class_is_used() -> None:
     defaults: list[StorageClass] = [
         build_class("old", default=True, created="2026-01-01T00:00:00Z"),
         build_class("new", default=True, created="2026-01-02T00:00:00Z"),

@@ -131,7 +131,7 @@ def test_overlay_of_another_image_is_discarded(guest: Path, material: Path) -> N
     [{"persistentVolumeClaim": {"claimName": "data"}}, {"dataVolume": {"name": "data"}}],
     ids=lambda tree: next(iter(tree)),
 )
-def test_claim_is_used_unchanged(guest: Path, material: Path, source: JsonObject) -> None:
+def test_image_of_a_claim_is_used_unchanged(guest: Path, material: Path, source: JsonObject) -> None:
     block = os.statvfs(material).f_bsize
     assert prepare(guest, source, make_claim(material)) == Source(
         path=str(material / "disk.img"),
