@@ -1,4 +1,4 @@
-"""The official Python client: typed calls, custom objects, watches, and the dynamic client."""
+"""The official Python client of Kubernetes: typed calls, custom objects, watches, and the dynamic client."""
 
 import threading
 from collections.abc import Iterator

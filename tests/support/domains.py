@@ -61,7 +61,7 @@ ACCELERATED = Host(
     sev=True,
     sev_es=True,
 )
-"""The same machine with KVM and all related features."""
+"""The same machine with KVM and all features that need it."""
 
 
 def build_guest(

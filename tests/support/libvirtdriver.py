@@ -51,7 +51,7 @@ class Driver:
 
 
 def find_missing() -> str | None:
-    """Return which requirement is missing, if any."""
+    """Return the missing requirement, if any."""
     if not shutil.which("qemu-system-x86_64"):
         return "QEMU is not installed"
     return None if find_spec("libvirt") else "libvirt's binding is not installed"

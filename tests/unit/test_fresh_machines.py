@@ -1,4 +1,4 @@
-"""`tools/fresh/check.sh` fails in CI if it cannot check a machine, and only reports it elsewhere."""
+"""`tools/fresh/check.sh`: a machine that cannot be checked is an error in CI, and only reported elsewhere."""
 
 import os
 import subprocess

@@ -43,7 +43,7 @@ STRIDE = 1
 """The number of writes between two injected crashes."""
 
 Scenario = Callable[[ControlledSystem, int], Awaitable[bool]]
-"""Runs a scenario with a crash at a write and checks the result; returns False if that write was not reached."""
+"""Runs a scenario with a crash at a write and checks the result; returns False if the scenario ended before it."""
 
 
 async def play_every_death(play: Scenario, directory: Path) -> None:

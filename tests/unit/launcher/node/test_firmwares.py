@@ -11,7 +11,7 @@ SECURE = ["acpi-s3", "requires-smm", "secure-boot", "enrolled-keys"]
 
 
 def describe(directory: Path, name: str, features: list[str], **changes: Any) -> Firmware:
-    """Write a firmware description and its files; return the firmware that it describes."""
+    """Write a firmware description and its files, and return the described firmware."""
     directory.mkdir(exist_ok=True)
     stem = directory / name
     code, variables = stem.with_suffix(".code"), stem.with_suffix(".vars")
