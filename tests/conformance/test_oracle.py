@@ -61,7 +61,7 @@ def ask(op: str, question: JsonObject) -> JsonObject:
 
 
 class Difference(NamedTuple):
-    """The members of both results, and the differences between them."""
+    """The keys of KubeVirt's and our result, and how the results differ."""
 
     wanted: list[str]
     given: list[str]

@@ -127,7 +127,7 @@ UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
 
 
 @pytest.mark.parametrize(("path", "body", "code", "message"), UNUSABLE.values(), ids=UNUSABLE)
-def test_unusable_upload_is_rejected_and_can_be_repeated(
+def test_claim_accepts_a_valid_upload_after_an_unusable_one(
     uploader: Uploader, path: str, body: bytes, code: int, message: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"unusable-{request.node.callspec.id.replace(' ', '-')}"

@@ -65,7 +65,7 @@ class Reading(NamedTuple):
         Example("Show the changed fields of one VM", "virtctl drift web --fields"),
         Example("Fail a pipeline if any VM in the cluster has drifted", "virtctl drift -A --exit-code"),
         Example(
-            "List the VMs whose object has changed",
+            "List the VMs whose instance type or preference has changed",
             "virtctl drift -A -o json | jq '.[] | select(.state == \"changed\")'",
         ),
     ],

@@ -175,7 +175,7 @@ class WebSocket:
         return StreamClosed(ABNORMAL_CLOSURE, "the connection was lost")
 
     def _flush(self) -> int:
-        # An empty piece requests the end of the connection, which follows the closing handshake.
+        # An empty chunk asks for a half-close. It is skipped: the connection is closed after the closing handshake.
         pieces = [piece for piece in self._protocol.data_to_send() if piece]
         if not self._is_lost and not self._transport.is_closing():
             for piece in pieces:

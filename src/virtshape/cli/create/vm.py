@@ -164,7 +164,7 @@ def gather_matchers(flags: VMFlags, volumes: Volumes, problems: Problems) -> tup
     if flags.preference is not None:
         with problems.collect("--preference"):
             preference = read_matcher(flags.preference, PREFERENCE_KINDS)
-    if problems:  # do not report a missing volume that failed to parse
+    if problems:  # a volume that failed to parse is not also reported as missing
         return None, None
     has_size = flags.memory is not None or flags.vcpus is not None
     if not has_size or flags.instancetype_flags.is_explicit_inference:

@@ -171,7 +171,7 @@ def _orphan(node: GraphNode, dependents: list[GraphNode]) -> Iterator[Step]:
 
 
 def _finish_foreground(node: GraphNode, dependents: list[GraphNode], graph: Graph) -> Iterator[Step]:
-    """Yield the release of an object if all dependents that block it are gone or wait for this object in turn."""
+    """Yield the removal of the foreground finalizer if every blocking dependent is gone or waits for this object."""
     if not any(_blocks(dependent, node) and not _waits_for(dependent, node, graph) for dependent in dependents):
         yield RemoveFinalizer(node.identity, FOREGROUND)
 

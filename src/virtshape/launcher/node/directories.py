@@ -161,7 +161,7 @@ class GuestDirectories:
         shutil.rmtree(directory, ignore_errors=True)
 
     def _find_user(self, directory: Path) -> int | None:
-        """Return the user of a guest's directory, or None."""
+        """Return the user ID of a guest, which is the group ID of its directory; None if it has no user of its own."""
         try:
             return directory.stat().st_gid or None
         except OSError:

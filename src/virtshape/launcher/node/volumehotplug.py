@@ -70,7 +70,7 @@ class VolumeHotplug:
         return report is not None and any(volume.name == name for volume in report.volumes)
 
     async def detach(self, uid: str, name: str) -> Answer:
-        """Ask the guest to release a volume; the guest's report lists the volume until then."""
+        """Ask the guest to release a volume; its report lists the volume until it is released."""
         return await self._guests.ask(uid, DetachVolume(name=name))
 
     async def release(self, uid: str, name: str) -> None:

@@ -235,7 +235,7 @@ _SHAPES: Final = (
         "indivisible-spread",
         "error",
         "The vCPUs cannot be spread evenly as the preference asks",
-        "Choose a number of vCPUs that is divisible, or another preference.",
+        "Choose a number of vCPUs that is divisible by the preference's ratio, or another preference.",
     ),
     Rule(
         "invalid-instancetype",

@@ -35,7 +35,11 @@ class ImageFetcher:
             raise TransferError(str(error)) from error
 
     def fetch_container(self, origin: Container, limit: int, progress: Progress) -> Path:
-        """Pull a container image and return the path of its disk, of at most `limit` bytes; other volumes share it."""
+        """
+        Pull a container image and return the path of its disk image, which has at most `limit` bytes.
+
+        Other volumes share the file, so it must not be changed or moved.
+        """
         access = Access(user=origin.user, password=origin.password, authorities=origin.authorities)
         disk = open_images(self._layout).fetch_disk(
             origin.reference,

@@ -37,7 +37,11 @@ class Fetcher(Protocol):
         """Download a file of at most `limit` bytes into the scratch directory, and return its path."""
 
     def fetch_container(self, origin: Container, limit: int, progress: Progress) -> Path:
-        """Pull a container image and return the path of its disk, of at most `limit` bytes; other volumes share it."""
+        """
+        Pull a container image and return the path of its disk image, which has at most `limit` bytes.
+
+        Other volumes share the file, so it must not be changed or moved.
+        """
 
 
 def populate_volume(
