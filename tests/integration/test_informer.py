@@ -265,4 +265,4 @@ async def test_failing_handler_does_not_affect_others(tmp_path: Path, caplog: py
         informer.handle(recorder)
         async with running(informer):
             assert list(recorder.known) == ["a"]
-    assert f"ConfigMap {NS}/a: a handler of the change ADDED failed; others still get it" in caplog.text
+    assert f"ConfigMap {NS}/a: a handler for the ADDED change failed; other handlers are still called" in caplog.text

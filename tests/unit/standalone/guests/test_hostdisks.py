@@ -43,7 +43,7 @@ def test_configuration_is_not_read_without_host_disks(data: Path) -> None:
     ("text", "path", "reason", "message"),
     [
         (None, "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk.path: /etc/passwd is not in a directory"),
-        ("{}", "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk: this machine allows no host disks"),
+        ("{}", "/etc/passwd", "HostDiskRefused", "spec.volumes[1].hostDisk: this host allows no host disks"),
         (None, "{disks}/none.img", "HostDiskRefused", "spec.volumes[1].hostDisk.path: file"),
         (None, "{disks}/old.img/x", "HostDiskRefused", "does not exist"),
         ("hostDisk: {}", "/x", "ConfigurationInvalid", "hostDisk"),
