@@ -19,7 +19,7 @@ from virtshape.engine.requirements import check_requirements
 
 
 class DryRun(NamedTuple):
-    """Result of a dry run; `spec` is complete only if there are no conflicts."""
+    """Result of a dry run; `spec` is complete only without conflicts."""
 
     conflicts: list[FieldError]
     unmet: list[FieldError]

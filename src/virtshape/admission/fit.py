@@ -67,7 +67,7 @@ class Fit(NamedTuple):
         return predicted
 
     def advise(self, candidates: Iterable[Candidate], near_to: str) -> str:
-        """Return a hint that names the nearest instance types that fit, or states that there are none."""
+        """Return a hint that names the nearest instance types that fit, or states that no known type fits."""
         present = {conflict.fields for conflict in self.check_sizes()}
 
         def would_do(candidate: VirtualMachineInstancetypeSpec) -> bool:

@@ -119,7 +119,7 @@ def _build_guest(preference: VirtualMachinePreferenceSpec, architecture: str) ->
 
 
 def _translate(field: str, preference: VirtualMachinePreferenceSpec) -> str:
-    """Return the field of the preference for a field of the guest; the whole spec if there is none."""
+    """Return the field of the preference for a field of the guest; the whole spec if no single field sets it."""
     translated = next(
         (pattern.sub(replacement, field, 1) for pattern, replacement in _FIELDS if pattern.match(field)), _ROOT
     )

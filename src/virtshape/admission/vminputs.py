@@ -20,7 +20,7 @@ _ADVICE: Final = "correct the name, or create it first"
 
 class Found(NamedTuple):
     """
-    The object that a VM names in a role, or the reason why there is none; neither if the VM names nothing.
+    The object that a VM names in a role, or the reason why it was not found; neither if the VM names nothing.
 
     `explanation` is the message for a missing object; it is empty if an update keeps the reference.
     """
@@ -79,7 +79,7 @@ def gather_validation_inputs(
 
 
 def search_role(vm: VirtualMachine, role: Role) -> Search[Found]:
-    """Find the object that the VM names in this role, or the reason why there is none."""
+    """Find the object that the VM names in this role, or the reason why it was not found."""
     try:
         return Found((yield from search_object(vm, role)))
     except StatusError as error:
