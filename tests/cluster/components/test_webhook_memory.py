@@ -134,6 +134,6 @@ def test_pipelined_reviews_wait_while_their_responses_are_not_read(
     request = format_request(build_review())
     with connect(installation) as connection, measure_process_growth(worker.pid) as growth:
         sent = send_until_blocked(connection, request * (32 * MIB // len(request)))
-        time.sleep(1.0)
+        wait_until_idle(worker.pid)
     assert sent < 16 * MIB
     assert growth.mib < 24
