@@ -1,1 +1,1 @@
-"""The API: all kinds as typed structs, with codecs, schemas and conversion."""
+"""The API: all kinds as typed structs, with codecs, schemas, validation and conversion."""

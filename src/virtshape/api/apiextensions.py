@@ -1,7 +1,7 @@
 """
 Structs of apiextensions.k8s.io/v1: CustomResourceDefinitions.
 
-Schemas below the first level are plain JSON.
+Nested schemas are plain JSON objects.
 """
 
 from typing import Any
@@ -30,14 +30,14 @@ class CustomResourceDefinitionNames(Model):
 
 
 class CustomResourceColumnDefinition(Model):
-    """A column of a table."""
+    """A column in tables of objects."""
 
     name: str
     """Heading of the column."""
     type: str
     """The type of the values."""
     json_path: str
-    """JSON path of the value."""
+    """JSON path of the value in the object."""
     description: str | None = None
     """Human-readable description of the column."""
     format: str | None = None
@@ -72,9 +72,9 @@ class CustomResourceSubresources(Model):
     """The subresources of a kind."""
 
     scale: CustomResourceSubresourceScale | None = None
-    """The scale subresource."""
+    """Settings of the scale subresource, if the kind has one."""
     status: CustomResourceSubresourceStatus | None = None
-    """The status subresource."""
+    """Present if the kind has a status subresource."""
 
 
 class ExternalDocumentation(Model):
@@ -92,7 +92,7 @@ class ValidationRule(Model):
     rule: str
     """CEL expression that must be true."""
     field_path: str | None = None
-    """Path of the field that the error names."""
+    """Path of the field in the reported error."""
     message: str | None = None
     """Error message if the rule is violated."""
     message_expression: str | None = None
@@ -100,7 +100,7 @@ class ValidationRule(Model):
     optional_old_self: bool | None = None
     """Whether a transition rule also applies if the old value is absent."""
     reason: str | None = None
-    """Reason of the reported error."""
+    """Reason in the reported error."""
 
 
 class JSONSchemaProps(Model):
@@ -109,7 +109,7 @@ class JSONSchemaProps(Model):
     type: str | None = None
     """The type of the value."""
     ref: str | None = field(default=None, name="$ref")
-    """Reference to another schema; not allowed here."""
+    """Reference to another schema; not allowed in a structural schema."""
     schema: str | None = field(default=None, name="$schema")
     """The dialect of the schema."""
     additional_items: Any = None
@@ -121,23 +121,23 @@ class JSONSchemaProps(Model):
     any_of: list[dict[str, Any]] | None = None
     """Schemas of which at least one must match."""
     default: Any | None = None
-    """The default value."""
+    """Value that the API server sets if the field is absent."""
     definitions: dict[str, Any] | None = None
-    """Schema definitions; not allowed here."""
+    """Schema definitions; not allowed in a structural schema."""
     dependencies: dict[str, Any] | None = None
-    """Dependencies between properties; not allowed here."""
+    """Dependencies between properties; not allowed in a structural schema."""
     description: str | None = None
     """Description of the value."""
     enum: list[Any] | None = None
-    """Allowed values."""
+    """The values that are allowed."""
     example: Any | None = None
-    """An example value."""
+    """An example of a valid value."""
     exclusive_maximum: bool | None = None
     """Whether the maximum is exclusive."""
     exclusive_minimum: bool | None = None
     """Whether the minimum is exclusive."""
     external_docs: ExternalDocumentation | None = None
-    """External documentation."""
+    """External documentation of the value."""
     format: str | None = None
     """Format of a string or number, such as `int64`."""
     id: str | None = None
@@ -171,15 +171,15 @@ class JSONSchemaProps(Model):
     pattern: str | None = None
     """Regular expression that a string must match."""
     pattern_properties: dict[str, Any] | None = None
-    """Schemas of properties by name pattern; not allowed here."""
+    """Schemas of properties by name pattern; not allowed in a structural schema."""
     properties: dict[str, Any] | None = None
     """The schemas of the properties."""
     required: list[str] | None = None
-    """Required properties."""
+    """Names of the properties that an object must have."""
     title: str | None = None
     """Title of the schema."""
     unique_items: bool | None = None
-    """Whether items must be unique; not allowed here."""
+    """Whether items must be unique; true is not allowed in a structural schema."""
     x_kubernetes_embedded_resource: bool | None = field(default=None, name="x-kubernetes-embedded-resource")
     """Whether the value is a complete Kubernetes object."""
     x_kubernetes_int_or_string: bool | None = field(default=None, name="x-kubernetes-int-or-string")
@@ -191,7 +191,7 @@ class JSONSchemaProps(Model):
     x_kubernetes_map_type: str | None = field(default=None, name="x-kubernetes-map-type")
     """How objects are merged: `granular` or `atomic`."""
     x_kubernetes_preserve_unknown_fields: bool | None = field(default=None, name="x-kubernetes-preserve-unknown-fields")
-    """Whether fields that the schema does not name are kept."""
+    """Whether fields that the schema does not list are kept."""
     x_kubernetes_validations: list[ValidationRule] | None = field(default=None, name="x-kubernetes-validations")
     """Validation rules in CEL."""
 
@@ -200,14 +200,14 @@ class CustomResourceValidation(Model):
     """Validation of objects."""
 
     open_api_v3_schema: JSONSchemaProps | None = field(default=None, name="openAPIV3Schema")
-    """The schema."""
+    """The OpenAPI v3 schema that objects must match."""
 
 
 class CustomResourceDefinitionVersion(Model):
     """One version of a kind."""
 
     name: str
-    """The version's name."""
+    """Name of the version, such as `v1beta1`."""
     served: bool
     """Whether this version is served."""
     storage: bool
@@ -227,20 +227,20 @@ class CustomResourceDefinitionVersion(Model):
 
 
 class ServiceReference(Model):
-    """A service in front of a webhook."""
+    """A reference to the Service of a webhook."""
 
     name: str
-    """The service's name."""
+    """Name of the Service."""
     namespace: str
-    """The service's namespace."""
+    """Namespace of the Service."""
     path: str | None = None
-    """The path to call."""
+    """The path in the URL of requests."""
     port: Int32 | None = None
-    """The port to call; 443 if absent."""
+    """The service's port; 443 if absent."""
 
 
 class WebhookClientConfig(Model):
-    """Client configuration of a webhook; either a URL or a service."""
+    """How to connect to a webhook; exactly one of `url` and `service` must be set."""
 
     ca_bundle: str | None = None
     """The certificate authorities to trust, as PEM in base64."""
@@ -256,14 +256,14 @@ class WebhookConversion(Model):
     conversion_review_versions: list[str]
     """Versions of ConversionReview that the webhook accepts, in order of preference."""
     client_config: WebhookClientConfig | None = None
-    """Client configuration of the webhook."""
+    """How to connect to the webhook."""
 
 
 class CustomResourceConversion(Model):
     """How objects are converted between versions."""
 
     strategy: str
-    """`None` (only the version changes) or `Webhook`."""
+    """Conversion strategy: `None` (only the version changes) or `Webhook`."""
     webhook: WebhookConversion | None = None
     """The webhook that converts objects."""
 
@@ -272,17 +272,17 @@ class CustomResourceDefinitionSpec(Model):
     """Desired state of a definition."""
 
     group: str
-    """The API group."""
+    """The API group that the kind belongs to."""
     names: CustomResourceDefinitionNames
     """Names of the kind."""
     scope: str
-    """`Cluster` or `Namespaced`."""
+    """Scope of the objects: `Cluster` or `Namespaced`."""
     versions: list[CustomResourceDefinitionVersion]
     """The versions of the kind."""
     conversion: CustomResourceConversion | None = None
     """How objects are converted between versions."""
     preserve_unknown_fields: bool | None = None
-    """Deprecated: keeps unknown fields; no longer allowed."""
+    """Deprecated: true is no longer allowed; use `x-kubernetes-preserve-unknown-fields` in the schema."""
 
 
 class CustomResourceDefinitionCondition(Model):
@@ -295,20 +295,20 @@ class CustomResourceDefinitionCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     observed_generation: int | None = None
     """The generation that the condition refers to."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class CustomResourceDefinitionStatus(Model):
     """Observed state of a definition."""
 
     accepted_names: CustomResourceDefinitionNames | None = None
-    """The accepted names."""
+    """The names that the API server has accepted for the kind."""
     conditions: list[CustomResourceDefinitionCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the definition."""
     observed_generation: int | None = None
     """The generation that this status refers to."""
     stored_versions: list[str] | None = None
@@ -321,7 +321,7 @@ class CustomResourceDefinition(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`CustomResourceDefinition`."""
+    """The kind of this object: `CustomResourceDefinition`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: CustomResourceDefinitionSpec

@@ -12,7 +12,7 @@ _BY_KERNEL_NAME: Final[dict[str, Architecture]] = {kernel: name for name, kernel
 
 
 def get_architecture() -> Architecture:
-    """Return the architecture of this machine; amd64 if it is unknown."""
+    """Return the Kubernetes name of this machine's architecture, or amd64 if the architecture is unknown."""
     return _BY_KERNEL_NAME.get(platform.machine(), "amd64")
 
 

@@ -8,13 +8,13 @@ class TokenReviewSpec(Model):
     """A token to check."""
 
     token: str
-    """The token."""
+    """The bearer token to check."""
     audiences: list[str] | None = None
-    """Accepted audiences of the token; one of them is enough."""
+    """Audiences that the token may be intended for; it must be valid for at least one of them."""
 
 
 class UserInfo(Model):
-    """A user."""
+    """The name, UID and groups of a user."""
 
     extra: dict[str, list[str]] | None = None
     """Additional information from the authenticator."""
@@ -23,11 +23,11 @@ class UserInfo(Model):
     uid: str | None = None
     """Unique identifier of the user."""
     username: str | None = None
-    """The user's name."""
+    """Name that identifies the user."""
 
 
 class TokenReviewStatus(Model):
-    """Result of the authentication of a token."""
+    """Result of a token review."""
 
     audiences: list[str] | None = None
     """The requested audiences for which the token is valid."""
@@ -36,7 +36,7 @@ class TokenReviewStatus(Model):
     error: str | None = None
     """Why the token could not be checked."""
     user: UserInfo | None = None
-    """The user of the token."""
+    """The user that the token belongs to."""
 
 
 class TokenReview(KubernetesObject, kw_only=True):
@@ -45,20 +45,20 @@ class TokenReview(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`TokenReview`."""
+    """The kind of this object: `TokenReview`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: TokenReviewSpec
-    """The token."""
+    """The token to check."""
     status: TokenReviewStatus | None = None
     """Result of the review."""
 
 
 class SelfSubjectReviewStatus(Model):
-    """The current user."""
+    """Result of a self-subject review."""
 
     user_info: UserInfo | None = None
-    """The current user."""
+    """Name, UID and groups of the current user."""
 
 
 class SelfSubjectReview(KubernetesObject, kw_only=True):
@@ -67,7 +67,7 @@ class SelfSubjectReview(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`SelfSubjectReview`."""
+    """The kind of this object: `SelfSubjectReview`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     status: SelfSubjectReviewStatus | None = None

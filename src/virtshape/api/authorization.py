@@ -10,27 +10,27 @@ class FieldSelectorRequirement(Model):
     """A requirement on one field."""
 
     key: str
-    """The field."""
+    """Path of the field that the requirement applies to."""
     operator: str
     """Operator: `In`, `NotIn`, `Exists` or `DoesNotExist`."""
     values: list[str] | None = None
-    """Values of the requirement."""
+    """The values to compare with."""
 
 
 class FieldSelectorAttributes(Model):
-    """A field selector, in one of two forms."""
+    """A field selector, as text or parsed."""
 
     raw_selector: str | None = None
-    """The selector as text, as in the query of a request."""
+    """The selector as text, as in the query parameter of a request."""
     requirements: list[FieldSelectorRequirement] | None = None
     """The parsed selector; all requirements must match."""
 
 
 class LabelSelectorAttributes(Model):
-    """A label selector, in one of two forms."""
+    """A label selector, as text or parsed."""
 
     raw_selector: str | None = None
-    """The selector as text, as in the query of a request."""
+    """The selector as text, as in the query parameter of a request."""
     requirements: list[LabelSelectorRequirement] | None = None
     """The parsed selector; all requirements must match."""
 
@@ -43,26 +43,26 @@ class ResourceAttributes(Model):
     field_selector: FieldSelectorAttributes | None = None
     """The field selector of the request."""
     group: str | None = None
-    """The API group, `*` for all."""
+    """The API group; `*` for all."""
     label_selector: LabelSelectorAttributes | None = None
     """The label selector of the request."""
     namespace: str | None = None
     """The namespace; if empty, all namespaces, or none for a cluster-wide resource."""
     resource: str | None = None
-    """The resource, `*` for all."""
+    """The resource; `*` for all."""
     subresource: str | None = None
-    """The subresource."""
+    """The subresource, such as `status`; empty for the object itself."""
     verb: str | None = None
-    """The action, `*` for all."""
+    """The verb, such as `get`; `*` for all."""
     version: str | None = None
-    """The API version, `*` for all."""
+    """The API version; `*` for all."""
 
 
 class NonResourceAttributes(Model):
     """An action on a non-resource path."""
 
     path: str | None = None
-    """The path."""
+    """The URL path of the request."""
     verb: str | None = None
     """The HTTP method, in lower case."""
 
@@ -86,16 +86,16 @@ class SubjectAccessReviewStatus(Model):
     evaluation_error: str | None = None
     """Error during the evaluation."""
     reason: str | None = None
-    """Human-readable reason."""
+    """Human-readable reason for the decision."""
 
 
 class SelfSubjectAccessReview(KubernetesObject, kw_only=True):
-    """A check whether the current user may perform an action."""
+    """A request to check whether the current user may perform an action."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`SelfSubjectAccessReview`."""
+    """The kind of this object: `SelfSubjectAccessReview`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SelfSubjectAccessReviewSpec
@@ -118,16 +118,16 @@ class SubjectAccessReviewSpec(Model):
     uid: str | None = None
     """Unique identifier of the user."""
     user: str | None = None
-    """The user's name."""
+    """Name of the user whose permissions are checked."""
 
 
 class SubjectAccessReview(KubernetesObject, kw_only=True):
-    """A check whether a user may perform an action."""
+    """A request to check whether a user may perform an action."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`SubjectAccessReview`."""
+    """The kind of this object: `SubjectAccessReview`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
@@ -137,12 +137,12 @@ class SubjectAccessReview(KubernetesObject, kw_only=True):
 
 
 class LocalSubjectAccessReview(KubernetesObject, kw_only=True):
-    """A check whether a user may perform an action in a namespace."""
+    """A request to check whether a user may perform an action in a namespace."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`LocalSubjectAccessReview`."""
+    """The kind of this object: `LocalSubjectAccessReview`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SubjectAccessReviewSpec
@@ -155,7 +155,7 @@ class SelfSubjectRulesReviewSpec(Model):
     """The namespace to list the rules for."""
 
     namespace: str | None = None
-    """The namespace."""
+    """Namespace to list the rules for."""
 
 
 class NonResourceRule(Model):
@@ -164,20 +164,20 @@ class NonResourceRule(Model):
     verbs: list[str]
     """The HTTP methods, in lower case."""
     non_resource_urls: list[str] | None = field(default=None, name="nonResourceURLs")
-    """The paths."""
+    """The URL paths; `*` for all."""
 
 
 class ResourceRule(Model):
     """Permitted actions on resources."""
 
     verbs: list[str]
-    """The actions, `*` for all."""
+    """The verbs, such as `get`; `*` for all."""
     api_groups: list[str] | None = None
-    """The API groups, `*` for all."""
+    """The API groups; `*` for all."""
     resource_names: list[str] | None = None
     """Names of the objects; all objects if absent."""
     resources: list[str] | None = None
-    """The resources, `*` for all."""
+    """The resources; `*` for all."""
 
 
 class SubjectRulesReviewStatus(Model):
@@ -199,7 +199,7 @@ class SelfSubjectRulesReview(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`SelfSubjectRulesReview`."""
+    """The kind of this object: `SelfSubjectRulesReview`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: SelfSubjectRulesReviewSpec

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import field
 
-from virtshape.api.core.volume import (
+from virtshape.api.core.claimspec import (
     PersistentVolumeClaimSpec,
     TypedLocalObjectReference,
     TypedObjectReference,
@@ -14,11 +14,11 @@ from virtshape.api.meta import NO_METADATA, KubernetesObject, LabelSelector, Met
 from virtshape.api.model import Int32, Model, Time
 
 Content = Literal["kubevirt", "archive"]
-"""Content of a volume: a disk image, or the files of an archive."""
+"""Content of a volume: a disk image, or the files in an archive."""
 
 
 class DataVolumeCheckpoint(Model):
-    """One step of a multi-stage import."""
+    """One step in a multi-stage import."""
 
     current: str
     """The snapshot that this step copies."""
@@ -81,7 +81,7 @@ class DataVolumeSourcePVC(Model):
 
 
 class PlatformOptions(Model):
-    """Platform of a multi-platform image."""
+    """The platform to select in a multi-platform image."""
 
     architecture: str | None = None
     """CPU architecture of the image."""
@@ -93,7 +93,7 @@ class DataVolumeSourceRegistry(Model):
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
     image_stream: str | None = None
-    """Image stream of the image, instead of a URL."""
+    """Image stream with the image; mutually exclusive with `url`."""
     platform: PlatformOptions | None = None
     """Platform of a multi-platform image."""
     pull_method: str | None = None
@@ -159,7 +159,7 @@ class DataVolumeSource(Model):
     imageio: DataVolumeSourceImageIO | None = None
     """A disk on an oVirt server."""
     pvc: DataVolumeSourcePVC | None = None
-    """Another claim."""
+    """Another claim, which is cloned."""
     registry: DataVolumeSourceRegistry | None = None
     """A disk image inside a container image."""
     s3: DataVolumeSourceS3 | None = None
@@ -180,7 +180,7 @@ class DataVolumeSourceRef(Model):
     kind: str
     """The kind of the object: `DataSource`."""
     namespace: str | None = None
-    """The namespace of the object; that of the volume if absent."""
+    """The namespace of the object; the namespace of the data volume if absent."""
 
 
 class StorageSpec(Model):
@@ -191,7 +191,7 @@ class StorageSpec(Model):
     data_source: TypedLocalObjectReference | None = None
     """Object in the same namespace to populate the volume from."""
     data_source_ref: TypedObjectReference | None = None
-    """Object to populate the volume from; it may be in another namespace that permits this."""
+    """Object to populate the volume from; if it is in another namespace, that namespace must permit the reference."""
     resources: VolumeResourceRequirements | None = None
     """The size of the volume."""
     selector: LabelSelector | None = None
@@ -210,15 +210,15 @@ class DataVolumeSpec(Model):
     checkpoints: list[DataVolumeCheckpoint] | None = None
     """The steps of a multi-stage import."""
     content_type: str | None = None
-    """Type of the data: `kubevirt` (default), a disk image, or `archive`, an archive of files."""
+    """Type of the data: `kubevirt` for a disk image (default) or `archive` for an archive of files."""
     final_checkpoint: bool | None = None
     """Whether the last checkpoint completes the import."""
     preallocation: bool | None = None
-    """Whether the full size of the disk is allocated at once."""
+    """Whether the full size of the disk is allocated before the disk is used."""
     priority_class_name: str | None = None
     """The priority class of the pods that populate the volume."""
     pvc: PersistentVolumeClaimSpec | None = None
-    """The claim to create, unchanged; mutually exclusive with `storage`."""
+    """The claim to create, exactly as given; mutually exclusive with `storage`."""
     source: DataVolumeSource | None = None
     """Where the data comes from; mutually exclusive with `sourceRef`."""
     source_ref: DataVolumeSourceRef | None = None
@@ -239,9 +239,9 @@ class DataVolumeCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class DataVolumeStatus(Model):
@@ -250,7 +250,7 @@ class DataVolumeStatus(Model):
     claim_name: str | None = None
     """The claim that holds the data."""
     conditions: list[DataVolumeCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the data volume."""
     phase: str | None = None
     """Phase of the data volume, such as `ImportInProgress` or `Succeeded`."""
     progress: str | None = None
@@ -265,7 +265,7 @@ class DataVolume(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`DataVolume`."""
+    """The kind of this object: `DataVolume`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: DataVolumeSpec
@@ -287,11 +287,11 @@ class DataSourceSource(Model):
     """Where the data of a data source is stored; exactly one field must be set."""
 
     data_source: DataSourceRefSourceDataSource | None = None
-    """Another data source."""
+    """Another data source, which refers to the data."""
     pvc: DataVolumeSourcePVC | None = None
-    """A claim."""
+    """A claim that stores the data."""
     snapshot: DataVolumeSourceSnapshot | None = None
-    """A volume snapshot."""
+    """A volume snapshot that stores the data."""
 
 
 class DataSourceSpec(Model):
@@ -313,27 +313,27 @@ class DataSourceCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class DataSourceStatus(Model):
     """Observed state of a data source."""
 
     conditions: list[DataSourceCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the data source."""
     source: DataSourceSource | None = None
     """Where the data is stored, after following other data sources."""
 
 
 class DataSource(KubernetesObject, kw_only=True):
-    """A stable name for the source of volumes."""
+    """A stable reference to data that volumes can be populated from."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`DataSource`."""
+    """The kind of this object: `DataSource`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: DataSourceSpec
@@ -353,7 +353,7 @@ class UploadTokenRequestStatus(Model):
     """The issued token."""
 
     token: str | None = None
-    """The upload token."""
+    """The upload token, which the client sends to the upload server."""
 
 
 class UploadTokenRequest(KubernetesObject, kw_only=True):
@@ -362,13 +362,13 @@ class UploadTokenRequest(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`UploadTokenRequest`."""
+    """The kind of this object: `UploadTokenRequest`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: UploadTokenRequestSpec
     """The claim that the token is for."""
     status: UploadTokenRequestStatus | None = None
-    """The token."""
+    """The issued token."""
 
 
 class CDIConfigSpec(Model):
@@ -393,10 +393,10 @@ class CDIConfig(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`CDIConfig`."""
+    """The kind of this object: `CDIConfig`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: CDIConfigSpec
-    """Settings by the administrator."""
+    """Settings that an administrator can change."""
     status: CDIConfigStatus | None = None
-    """Effective settings."""
+    """Settings that clients use."""

@@ -29,7 +29,7 @@ def decode(data: bytes | str, struct: type[T]) -> T:
 
 
 def decode_object(data: bytes | str) -> Model:
-    """Decode JSON as the kind that it names; raise DecodeError if the kind is unknown or the object is invalid."""
+    """Decode JSON to the struct of its kind; raise DecodeError if the kind is unknown or the object is invalid."""
     try:
         stated = _stated_kind.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -44,7 +44,7 @@ def encode(value: object) -> bytes:
 
 
 def duplicate(value: T) -> T:
-    """Return a deep copy of a struct; encoding and decoding is the fastest way."""
+    """Return a deep copy of a struct, by encoding and decoding it, which is faster than `copy.deepcopy`."""
     return _decoder(type(value)).decode(_encoder.encode(value))
 
 
@@ -56,19 +56,14 @@ def from_tree(tree: object, struct: type[T]) -> T:
         raise _explain(tree, struct, error) from error
 
 
-def object_from_tree(tree: object) -> Model:
-    """Convert a tree to the kind that it names; raise DecodeError if the kind is unknown or the tree is invalid."""
-    return from_tree(tree, get_struct(tree))
-
-
 def get_struct(tree: object) -> type[Model]:
-    """Return the struct of the tree's kind; raise DecodeError, which suggests a similar kind, if it is unknown."""
+    """Return the struct for the tree's kind; raise DecodeError with a suggestion if the kind is unknown."""
     if isinstance(tree, dict):
         api_version, name = tree.get("apiVersion"), tree.get("kind")
         kind = find_kind(api_version, name) if isinstance(api_version, str) and isinstance(name, str) else None
         if kind is not None:
             return kind.struct
-    # Imported here, because valid input does not need it.
+    # Imported here, because only errors need this module.
     from virtshape.api.diagnosis import find_kind_problems
 
     raise DecodeError(find_kind_problems(tree))
@@ -80,7 +75,7 @@ def to_tree(value: object) -> Any:
 
 
 def _explain(tree: object, struct: type, refusal: Exception) -> DecodeError:
-    # Imported here, because valid input does not need it.
+    # Imported here, because only errors need this module.
     from virtshape.api.diagnosis import find_problems
 
     return DecodeError(find_problems(tree, struct, str(refusal)))
@@ -90,7 +85,7 @@ def _read_json(data: bytes | str) -> object:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        from virtshape.api.jsontext import explain_syntax  # valid input does not need it
+        from virtshape.api.jsontext import explain_syntax  # imported here, because only errors need this module
 
         raise DecodeError([explain_syntax(data)]) from error
 

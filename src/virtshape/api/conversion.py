@@ -5,8 +5,7 @@ All versions of a group have the same fields, so only `apiVersion` changes.
 """
 
 import base64
-import copy
-from typing import Any, Protocol, cast
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from virtshape.api import codec
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
-from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
@@ -23,7 +21,7 @@ VERSIONS = {
     "instancetype.kubevirt.io": ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2"),
     "kubevirt.io": ("v1alpha3", "v1"),
 }
-"""The versions of each group that has more than one, from the oldest to the stored version."""
+"""The versions of each group that has several versions, from the oldest to the stored version."""
 
 # All versions are decoded as v1beta2: older versions require CPU and memory, which stored instance types may omit.
 _INSTANCETYPES: dict[str, type[Model]] = {
@@ -47,34 +45,15 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class PayloadError(StatusError):
-    """The data of a revision is not the expected object."""
+    """The data of a ControllerRevision is not the expected object."""
 
     def __init__(self, message: str) -> None:
         super().__init__(422, "Invalid", message)
 
 
-class Object(Protocol):
-    """A struct with `apiVersion`, `kind` and metadata."""
-
-    api_version: str
-    kind: str
-    metadata: ObjectMeta
-
-
-def convert(obj: Object, version: str) -> Model:
-    """Return a copy of an object at another version of its group; instance types become v1beta2 structs."""
-    group = obj.api_version.partition("/")[0]
-    if version not in VERSIONS.get(group, ()):
-        raise ValueError(f"{obj.kind} has no version {version} in {group}")
-    struct = cast("type[Model]", _STRUCTS.get(obj.api_version, {}).get(obj.kind, type(obj)))
-    copied = copy.deepcopy(obj)
-    converted = msgspec.convert(copied, struct, from_attributes=True)
-    return replace(converted, api_version=f"{group}/{version}", metadata=copied.metadata)
-
-
 def convert_bytes(data: bytes, api_version: str) -> bytes:
     """Replace `apiVersion` in an object's JSON text and leave the rest unchanged."""
-    if data.startswith(_OPENING):  # the format of stored objects
+    if data.startswith(_OPENING):  # stored objects start with apiVersion
         end = data.index(b'"', len(_OPENING))
         if b"\\" not in data[len(_OPENING) : end]:
             return b"".join((_OPENING, api_version.encode(), memoryview(data)[end:]))
@@ -84,7 +63,7 @@ def convert_bytes(data: bytes, api_version: str) -> bytes:
 
 
 def read_revision_payload(data: Any, kind: str) -> Model:
-    """Return the object of this kind in a ControllerRevision, at the stored version, or raise PayloadError."""
+    """Return a ControllerRevision's object of this kind, in the stored version; raise PayloadError if it is invalid."""
     tree = _complete(data, kind)
     structs, found = _STRUCTS.get(tree["apiVersion"], {}), tree["kind"]
     if found not in structs or _without_scope(found) != _without_scope(kind):
@@ -97,7 +76,7 @@ def read_revision_payload(data: Any, kind: str) -> Model:
 
 
 def drop_zero_sizes(spec: v1beta2.VirtualMachineInstancetypeSpec) -> v1beta2.VirtualMachineInstancetypeSpec:
-    """Return the spec without sizes of 0: before v1beta2, Go clients write 0 for a size that is not set."""
+    """Return the spec without sizes of 0, which Go clients write for unset sizes in versions before v1beta2."""
     cpu, memory = spec.cpu, spec.memory
     if cpu is not None and cpu.guest == 0:
         spec = replace(spec, cpu=replace(cpu, guest=None))

@@ -16,7 +16,7 @@ class LeaseSpec(Model):
     lease_transitions: Int32 | None = None
     """Number of times that the holder has changed."""
     preferred_holder: str | None = None
-    """Preferred holder; the current holder should release the lease."""
+    """Preferred holder, for which the current holder should release the lease."""
     renew_time: Time | None = None
     """When the holder last renewed the lease."""
     strategy: str | None = None
@@ -29,7 +29,7 @@ class Lease(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`Lease`."""
+    """The kind of this object: `Lease`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: LeaseSpec | None = None

@@ -1,7 +1,7 @@
 """
-Descriptions of structs and their fields: class docstrings and the docstring under each field.
+Descriptions of structs and their fields, from class docstrings and the docstrings under the fields.
 
-They are read from the source, once per module, since neither Python nor msgspec keeps docstrings of fields.
+This module reads docstrings from the source code, because neither Python nor msgspec stores docstrings of fields.
 """
 
 import ast
@@ -15,7 +15,7 @@ from msgspec.structs import fields as list_fields
 
 from virtshape.api.kubevirt.noeffect import NO_EFFECT
 
-_NO_EFFECT_MARK: Final = "Not supported by virtshape: no effect."
+_NO_EFFECT_MARK: Final = "Not supported by virtshape; it has no effect."
 
 
 class Description(NamedTuple):
@@ -30,7 +30,7 @@ class Description(NamedTuple):
 @cache
 def describe(struct: type[Struct]) -> Description:
     """
-    Return the descriptions of a struct; an inherited field has the description of its declaring class.
+    Return the descriptions of a struct; inherited fields are described as in the class that declares them.
 
     Fields that have no effect are marked as such.
     """

@@ -1,12 +1,10 @@
 """
 Find all problems in a tree that does not match a struct, by comparing the two recursively.
 
-This is slow, and therefore only used for input that the decoder rejected.
+The comparison is slow, so it is only used for input that the decoder rejected.
 """
 
-import json
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -18,16 +16,15 @@ from virtshape.api.kinds import KINDS
 from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
 from virtshape.api.problems import DecodeRule, build_problem
+from virtshape.api.spelling import quote, suggest
 
 MAX_PROBLEMS = 100
-_MAX_QUOTE_LENGTH = 60
-
 
 Path = tuple[Part, ...]
 
 
 def find_problems(tree: object, struct: type, refusal: str) -> list[FieldError]:
-    """Return up to MAX_PROBLEMS reasons why the tree does not match the struct, or else the decoder's message."""
+    """Return up to MAX_PROBLEMS reasons why the tree does not match the struct; if none is found, only `refusal`."""
     problems = [problem for _, problem in islice(walk(tree, struct), MAX_PROBLEMS)]
     return problems or [_read_refusal(refusal)]
 
@@ -38,7 +35,7 @@ def walk(tree: object, struct: type) -> Iterator[tuple[Path, FieldError]]:
 
 
 def find_kind_problems(tree: object) -> list[FieldError]:
-    """Return the problems of a tree whose `apiVersion` and `kind` do not name a known kind."""
+    """Return the problems in a tree whose `apiVersion` and `kind` are not those of a known kind."""
     if not isinstance(tree, dict):
         return [build_problem("", f"expected an object, got {describe_value(tree)}", "wrong-type")]
     problems = []
@@ -50,20 +47,8 @@ def find_kind_problems(tree: object) -> list[FieldError]:
     return problems or [_explain_kind(tree["apiVersion"], tree["kind"])]
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return `, did you mean "x"?` with the most similar known name, or an empty string."""
-    spelled = {other.lower(): other for other in known}
-    near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7) if len(name) <= _MAX_QUOTE_LENGTH else []
-    return f", did you mean {quote(spelled[near[0]])}?" if near else ""
-
-
-def quote(text: str) -> str:
-    """Return the text in double quotes, truncated if it is long."""
-    return json.dumps(text if len(text) <= _MAX_QUOTE_LENGTH else text[:_MAX_QUOTE_LENGTH] + "…", ensure_ascii=False)
-
-
 def describe_value(value: object) -> str:
-    """Describe a value for an error message, such as `the string "4"` or `an object`."""
+    """Return a description of a value for an error message, such as `the string "4"` or `an object`."""
     match value:
         case None:
             return "null"
@@ -88,10 +73,14 @@ def _explain_kind(api_version: str, kind: str) -> FieldError:
     if served:
         versions = " or ".join(map(quote, served))
         return build_problem(
-            "apiVersion", f"{kind} is not known at {quote(api_version)}, only at {versions}", "unsupported-value"
+            "apiVersion",
+            f"{kind} is not known in version {quote(api_version)}, only in {versions}",
+            "unsupported-value",
         )
     near = suggest(kind, {other.kind for other in KINDS})
-    return build_problem("kind", f"unknown kind {quote(kind)} at {quote(api_version)}{near}", "unsupported-value")
+    return build_problem(
+        "kind", f"unknown kind {quote(kind)} in version {quote(api_version)}{near}", "unsupported-value"
+    )
 
 
 def _place(at: Path, message: str, rule: DecodeRule) -> tuple[Path, FieldError]:
@@ -205,7 +194,7 @@ def _name_type(shape: inspect.Type) -> str:
 
 
 def _read_refusal(refusal: str) -> FieldError:
-    """Convert the decoder's message to a FieldError; its paths look like `$.spec.x`."""
+    """Return the decoder's message as a FieldError; the path in the message looks like `$.spec.x`."""
     text, _, path = refusal.partition(" - at `$")
     message = text.replace("`", "")
     return build_problem(path.removesuffix("`").removeprefix("."), message[:1].lower() + message[1:], "invalid-value")

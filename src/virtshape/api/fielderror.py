@@ -9,14 +9,14 @@ VALUE_REQUIRED: Final = "FieldValueRequired"
 
 
 class FieldError(NamedTuple):
-    """An error in one or more fields: `field` holds their paths, joined by commas, or is empty for the whole object."""
+    """An error in one or more fields: `field` is their paths, joined by commas, or empty for the whole object."""
 
     field: str
     message: str
     reason: str = VALUE_INVALID
-    """The reason of this cause in a Status."""
+    """The reason in the Status cause for this error."""
     rule: str = ""
-    """The lint rule that reports the error, if any."""
+    """The lint rule that this error violates; empty if no lint rule applies."""
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], int]]:
         match token[0]:
             case "}" | "]":
                 path.pop()
-                awaits_key = False  # an empty object has no keys
+                awaits_key = False  # needed after an empty object, in which no key follows "{"
             case "," if isinstance(path[-1], int):
                 path[-1] += 1
             case ",":

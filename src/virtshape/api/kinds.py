@@ -1,5 +1,5 @@
 """
-Table of all kinds: group, version, names and struct.
+The table of all kinds, with their groups, versions, names and structs.
 
 The module of a struct is imported when the struct is first used.
 """
@@ -22,7 +22,7 @@ _DEFINED_GROUPS = frozenset(
 
 
 class Kind(NamedTuple):
-    """A kind at one version, with all its names; `struct_path` is `module:class`, relative to `virtshape.api`."""
+    """A kind in one version, with all its names; `struct_path` is `module:class`, relative to `virtshape.api`."""
 
     group: str
     version: str
@@ -36,12 +36,12 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """The value of `apiVersion`."""
+        """The value of `apiVersion` in objects of this kind."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def struct(self) -> type[Model]:
-        """The struct of the kind."""
+        """The struct class of objects of this kind."""
         return _import_struct(self.struct_path)
 
 
@@ -118,7 +118,7 @@ def _flavor_kinds() -> list[Kind]:
     return [
         kind(f"{module}:VirtualMachineFlavor", categories="all"),
         kind(f"{module}:VirtualMachineClusterFlavor", namespaced=False),
-        # Separate names, so that `kubectl get virtualmachinepreferences` is not ambiguous.
+        # The resource names differ from those in the instancetype group, so that names in kubectl are not ambiguous.
         kind(f"{module}:VirtualMachinePreference", singular="virtualmachineflavorpreference", categories="all"),
         kind(
             f"{module}:VirtualMachineClusterPreference",
@@ -154,7 +154,7 @@ def _core_kinds() -> list[Kind]:
         kind("core.service:Service", "svc", categories="all"),
         kind("core.serviceaccount:ServiceAccount", "sa"),
         _kind("apps", "v1", "apps:ControllerRevision"),
-        _kind("apps", "v1", "apps:Deployment", "deploy", categories="all"),
+        _kind("apps", "v1", "deployment:Deployment", "deploy", categories="all"),
         _kind("coordination.k8s.io", "v1", "coordination:Lease"),
     ]
 
@@ -197,7 +197,7 @@ KINDS: tuple[Kind, ...] = (
     *_core_kinds(),
     *_access_kinds(),
 )
-"""All kinds; if a group has several versions, those of the preferred version come first."""
+"""All kinds; if a group has several versions, the kinds in the preferred version come first."""
 
 _BY_KIND = {(kind.api_version, kind.kind): kind for kind in KINDS}
 _BY_RESOURCE = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}

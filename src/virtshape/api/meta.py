@@ -24,7 +24,7 @@ class Condition(Model):
     reason: str
     """Reason for the status, in CamelCase."""
     status: str
-    """True, False or Unknown."""
+    """Status of the condition: True, False or Unknown."""
     last_probe_time: Time | None = None
     """When the condition was last checked."""
     observed_generation: int | None = None
@@ -37,7 +37,7 @@ class LabelSelectorRequirement(Model):
     key: str
     """Key of the label."""
     operator: str
-    """In, NotIn, Exists or DoesNotExist."""
+    """Operator: In, NotIn, Exists or DoesNotExist."""
     values: list[str] | None = None
     """Values; at least one for In and NotIn, none for the others."""
 
@@ -58,7 +58,7 @@ class LabelSelectorRequirement(Model):
 
 
 class LabelSelector(Model):
-    """Selects objects by labels; all parts must match. An empty selector matches everything."""
+    """Selects objects by labels; all labels and requirements must match. An empty selector matches everything."""
 
     match_labels: dict[str, str] | None = None
     """Labels that an object must have with exactly these values."""
@@ -66,7 +66,7 @@ class LabelSelector(Model):
     """Requirements that an object's labels must all meet."""
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Return True if all parts match the labels."""
+        """Return True if the labels match the selector."""
         exact = all(labels.get(key) == value for key, value in (self.match_labels or {}).items())
         return exact and all(each.holds(labels) for each in self.match_expressions or ())
 
@@ -100,7 +100,7 @@ class ManagedFieldsEntry(Model):
     fields_v1: dict[str, Any] | None = None
     """The fields, as a tree with keys such as f:spec."""
     subresource: str | None = None
-    """Subresource of the write, such as status; absent for the object itself."""
+    """Subresource that was written, such as status; absent for the object itself."""
 
 
 class OwnerReference(Model):
@@ -111,11 +111,11 @@ class OwnerReference(Model):
     api_version: str
     """The owner's group and version."""
     kind: str
-    """The owner's kind."""
+    """Kind of the owner."""
     uid: str
     """The owner's UID; another object of the same name is not the owner."""
     controller: bool | None = None
-    """Whether the owner also manages this object; at most one does."""
+    """Whether the owner also manages this object; at most one owner does."""
     block_owner_deletion: bool | None = None
     """Whether a foreground deletion of the owner waits until this object is deleted."""
 
@@ -134,7 +134,7 @@ class ObjectMeta(Model):
     resource_version: str | None = None
     """Set by the server with every write; an update with an outdated value is rejected."""
     generation: int | None = None
-    """Set by the server: increases with each change of the spec."""
+    """Set by the server: increases with each change to the spec."""
     creation_timestamp: Time | None = None
     """Set by the server: when the object was created."""
     deletion_timestamp: Time | None = None
@@ -142,7 +142,7 @@ class ObjectMeta(Model):
     deletion_grace_period_seconds: int | None = None
     """Set by the server: grace period of the deletion in seconds."""
     labels: dict[str, str] | None = None
-    """Short key-value pairs to select objects by; values have at most 63 characters."""
+    """Short key-value pairs by which objects can be selected; values have at most 63 characters."""
     annotations: dict[str, str] | None = None
     """Arbitrary key-value pairs for people and tools; selectors cannot use them."""
     owner_references: list[OwnerReference] | None = None
@@ -161,15 +161,15 @@ def find_annotation(metadata: ObjectMeta, key: str) -> str | None:
 
 
 class _NoMetadata(ObjectMeta, frozen=True):  # type: ignore[misc]  # msgspec allows it
-    """The metadata of an object that has none: empty, not encoded, and read-only because all such objects share it."""
+    """The metadata of objects that have none: empty, not encoded, and read-only because these objects share it."""
 
     def __reduce__(self) -> str:
-        return "NO_METADATA"  # copies are the same object
+        return "NO_METADATA"  # copying and unpickling return the object NO_METADATA itself
 
 
 NO_METADATA: Final[ObjectMeta] = _NoMetadata()
 
-# Decoding accepts null, and `KubernetesObject` replaces it.
+# Decoding accepts null, which `KubernetesObject` replaces with `NO_METADATA`.
 if TYPE_CHECKING:
     Metadata = ObjectMeta
 else:
@@ -177,7 +177,7 @@ else:
 
 
 class KubernetesObject(Model):
-    """Base class of all kinds. Its objects always have metadata: `NO_METADATA` where it is absent or null."""
+    """Base class of all kinds. Objects always have metadata: `NO_METADATA` if it is absent or null in the input."""
 
     def __post_init__(self: Any) -> None:
         if self.metadata is None:

@@ -12,14 +12,14 @@ from msgspec import Meta, Struct
 
 class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """
-    A struct of the API: snake_case in Python, camelCase in JSON, unknown fields rejected.
+    Base class of API structs: fields are snake_case in Python and camelCase in JSON, and unknown fields are rejected.
 
-    API objects are trees without cycles, so garbage collection is disabled for them.
+    Structs contain no reference cycles, so the garbage collector does not track them.
     """
 
 
 class Settings(Model, forbid_unknown_fields=False):
-    """Settings by an administrator. Unknown fields are kept in the store and have no effect."""
+    """Base class of settings in the KubeVirt object, in which unknown fields are stored but have no effect."""
 
 
 JsonObject = dict[str, Any]

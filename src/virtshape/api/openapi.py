@@ -1,5 +1,5 @@
 """
-Named schemas of the kinds for OpenAPI v3 and v2 documents: what `kubectl explain` shows and client generators read.
+Named schemas of the kinds for OpenAPI v3 and v2 documents, which `kubectl explain` and client generators read.
 
 A kind's metadata and the structs below its spec and status are references to other named schemas.
 """
@@ -16,10 +16,11 @@ from virtshape.api.schema import WriteStruct, inspect_struct, write_kind, write_
 _IN_V3 = "#/components/schemas/"
 _IN_V2 = "#/definitions/"
 
-# Schema name prefixes by package; other packages are Kubernetes groups at v1.
+# Prefixes of schema names, by package; all other packages are Kubernetes groups in version v1.
 _NAMES = {
     "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1",
     "cdi": "io.kubevirt.cdi.v1beta1",
+    "deployment": "io.k8s.api.apps.v1",
     "flavor": "io.kubevirt.flavor.v1alpha1",
     "instancetype": "io.kubevirt.instancetype.v1beta2",
     "instancetype.v1beta1": "io.kubevirt.instancetype.v1beta1",
@@ -27,15 +28,16 @@ _NAMES = {
     "meta": "io.k8s.apimachinery.pkg.apis.meta.v1",
     "snapshot": "io.k8s.storage.snapshot.v1",
     "status": "io.k8s.apimachinery.pkg.apis.meta.v1",
+    "virtshape": "io.virtshape.v1",  # for structs outside the package `api`
 }
 
 
 class ServedKind(Protocol):
-    """A kind at one version."""
+    """A kind in one version."""
 
     @property
     def group(self) -> str:
-        """The API group; empty for the core one."""
+        """The API group; empty for the core group."""
 
     @property
     def version(self) -> str:
@@ -47,18 +49,19 @@ class ServedKind(Protocol):
 
     @property
     def struct(self) -> type[Struct]:
-        """The struct of the kind at that version."""
+        """The struct of the kind in this version."""
 
 
 def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, JsonObject]:
-    """Return the schemas of an OpenAPI v3 document: kinds, their lists, other structs and all referenced structs."""
+    """Return the schemas for an OpenAPI v3 document: kinds, their lists, other structs and all referenced structs."""
+    kinds = list(kinds)
     components: dict[str, JsonObject] = {}
-    named: dict[str, type[Struct]] = {}
+    named = {component_name(kind): kind.struct for kind in kinds}
 
     def refer(struct: inspect.StructType) -> JsonObject:
         name = struct_name(struct.cls)
         if name not in named:
-            named[name] = struct.cls  # before its schema is written, as a struct may contain itself
+            named[name] = struct.cls  # set before `write_struct` is called, because a struct may contain itself
             components[name] = write_struct(struct, refer)
         if named[name] is not struct.cls:
             raise ValueError(f"{named[name]} and {struct.cls} would both be called {name}")
@@ -74,7 +77,7 @@ def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]]
 
 
 def write_definitions(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, JsonObject]:
-    """Return the schemas of an OpenAPI v2 document, which does not support `anyOf`."""
+    """Return the schemas for an OpenAPI v2 document, without `anyOf`, which v2 does not support."""
     return {name: _as_v2(schema) for name, schema in write_components(kinds, others).items()}
 
 

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from virtshape.api.meta import ObjectMeta, OwnerReference
 
 
@@ -15,14 +17,14 @@ class Object(Protocol):
 
 def make_owner_reference(owner: Object) -> OwnerReference:
     """Return a controller reference that blocks the owner's foreground deletion."""
+    return replace(make_shared_owner_reference(owner), controller=True, block_owner_deletion=True)
+
+
+def make_shared_owner_reference(owner: Object) -> OwnerReference:
+    """Return a reference to one of several owners, none of which manages the object."""
     metadata = owner.metadata
     return OwnerReference(
-        name=metadata.name or "",
-        api_version=owner.api_version,
-        kind=owner.kind,
-        uid=metadata.uid or "",
-        controller=True,
-        block_owner_deletion=True,
+        name=metadata.name or "", api_version=owner.api_version, kind=owner.kind, uid=metadata.uid or ""
     )
 
 
@@ -35,8 +37,8 @@ def is_controlled_by(metadata: ObjectMeta, owner: Object) -> bool:
     """
     Return True if this owner manages the object.
 
-    Users can write owner references: kind, name and UID must match an existing owner, and a namespaced owner manages
-    only objects in its namespace.
+    Users can write owner references, so kind, name and UID must match the owner, and a namespaced owner manages only
+    objects in its namespace.
     """
     found, own = find_controller(metadata), owner.metadata
     if found is None or not own.uid:

@@ -1,7 +1,7 @@
 """
 Field paths as in Kubernetes: `spec.disks[0].name`, `metadata.annotations[example.com/os]`.
 
-A key follows a dot when it consists of letters, digits, `_` and `-`; any other key is in brackets.
+A key that consists of letters, digits, `_` and `-` follows a dot. Any other key is in brackets.
 A path alone does not show whether `[0]` is an item or a key.
 """
 
@@ -16,7 +16,7 @@ _KEY = re.compile(r"\.?([^.\[]+)")
 
 
 def format_path(parts: Iterable[Part]) -> str:
-    """Format keys and indexes as a path."""
+    """Return the path with these keys and indexes."""
     steps = [f".{part}" if isinstance(part, str) and _PLAIN_KEY.fullmatch(part) else f"[{part}]" for part in parts]
     return "".join(steps).removeprefix(".")
 
@@ -31,7 +31,7 @@ def parse_path(path: str) -> tuple[str, ...]:
                 steps.append(path[at + 1 : closing.start()])
                 at = closing.end()
                 continue
-            is_closed = False  # no later bracket is closed either: searching again would take quadratic time
+            is_closed = False  # later brackets are not closed either: searching for each would take quadratic time
         key = _KEY.match(path, at)
         if key is not None:
             steps.append(key[1])

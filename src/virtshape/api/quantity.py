@@ -1,8 +1,8 @@
 """
 Kubernetes quantities: `4Gi`, `250m`, `1e3`.
 
-A `Quantity` is its canonical text, so `==` and sorting compare text: `2048` and `2Ki` differ.
-To compare numbers, use `amount` or `same_as`. No computation uses binary floats. Amounts of short texts are cached.
+A `Quantity` is its canonical text, so `==` and sorting compare text: `2048` and `2Ki` differ. To compare numbers, use
+`amount` or `same_as`. No computation uses binary floats. The amounts of short quantities are cached.
 """
 
 import re
@@ -28,7 +28,7 @@ _SPACES = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 
-# The most common canonical texts, recognized without parsing their numbers.
+# Matches the most common quantities in canonical form, so that their numbers need not be parsed.
 _is_plainly_canonical = re.compile(
     r"[1-9][0-9]{0,2}[KMGTP]i|[1-9][0-9]{0,14}(?<!000)[numkMGTPE]?|0",
 ).fullmatch
@@ -37,7 +37,7 @@ _split = re.compile(
     r"([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]|[eE][+-]?0*[0-9]{1,9})?",
 ).fullmatch
 
-# Limits, so that no text is expensive to parse or to add.
+# Limits that keep parsing and addition cheap for any input.
 _MAX_TEXT_LENGTH = 500
 _MAX_CACHED_LENGTH = 16
 _MAX_CACHED = 1024
@@ -74,6 +74,11 @@ class Quantity(str):
         return _compute_amount(self) if len(self) <= _MAX_CACHED_LENGTH else _read(self, self).amount
 
     @property
+    def bounded_amount(self) -> Decimal:
+        """The exact number, clamped to 64 bits, so that arithmetic with it does not overflow."""
+        return _clamp(self.amount)
+
+    @property
     def format(self) -> Format:  # type: ignore[override]  # the API's name; str.format is not used on quantities
         """The format of this quantity and of results computed from it."""
         return getattr(self, "_hidden_format", None) or _shown_format(self)
@@ -95,7 +100,11 @@ class Quantity(str):
         return self == other or self.amount == other.amount
 
     def plus(self, other: "Quantity") -> "Quantity":
-        """Return the exact sum in this format, or the other's if this is zero; raise ArithmeticError if too long."""
+        """
+        Return the exact sum in the format of this quantity, or in the format of `other` if this quantity is 0.
+
+        Raise ArithmeticError if the sum has too many digits.
+        """
         return self._of_amount(_EXACT.add(self.amount, other.amount), other.format if self.is_zero() else self.format)
 
     def minus(self, other: "Quantity") -> "Quantity":
@@ -105,7 +114,7 @@ class Quantity(str):
 
     @classmethod
     def of(cls, amount: int, format: Format) -> "Quantity":  # noqa: A002 - the API's word
-        """Return an integer as a quantity in this format."""
+        """Return the quantity with this integer amount and this format."""
         return cls._of_amount(Decimal(amount), format)
 
     @classmethod
@@ -143,7 +152,7 @@ class Quantity(str):
 
 
 class _Reading(NamedTuple):
-    """The parts of a quantity; `power` is a power of 1024 for BinarySI, otherwise a power of ten."""
+    """A parsed quantity; `power` is a power of 1024 for BinarySI, otherwise a power of ten."""
 
     sign: str
     integer: str
@@ -160,7 +169,7 @@ class _Reading(NamedTuple):
 
     @property
     def stays_as_written(self) -> bool:
-        """Return True if Kubernetes' fast path keeps the text unchanged, as it does for `+1Gi` and `1.125G`."""
+        """Return True if Kubernetes' fast path preserves the text, as it does for `+1Gi` and `1.125G`."""
         if self.format == "BinarySI":
             return not self.fraction and len(self.integer) <= 14 - 3 * self.power and int(self.integer) % 8 != 0
         digits, power = self.integer + self.fraction, self.power - len(self.fraction)
@@ -195,7 +204,7 @@ def _shown_format(text: str) -> Format:
 
 
 def _write(amount: Decimal, format_: Format) -> str:
-    """Return the canonical text: no fraction, and the largest suffix that allows it."""
+    """Return the canonical text: an integer with the largest suffix that needs no fraction."""
     if not amount:
         return "0"
     if format_ == "BinarySI" and amount.copy_abs() >= 1024 and amount == _round_up(amount, 0):
@@ -237,6 +246,6 @@ def _to_int64(amount: Decimal, places: int) -> int:
 
 def _refusal(value: object) -> str:
     return (
-        f"expected a quantity such as 4Gi, got {reprlib.repr(value)}: a quantity is a number, then nothing, "
+        f"expected a quantity such as 4Gi, got {reprlib.repr(value)}: a quantity is a number, optionally followed by "
         "an exponent such as e3, or one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
     )

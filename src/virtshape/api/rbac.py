@@ -10,7 +10,7 @@ class PolicyRule(Model):
     """A rule that permits actions."""
 
     verbs: list[str]
-    """The actions, `*` for all."""
+    """The verbs, such as `get`; `*` for all."""
     api_groups: list[str] | None = None
     """The API groups; `*` means all groups, and an empty string the core group."""
     non_resource_urls: list[str] | None = field(default=None, name="nonResourceURLs")
@@ -18,7 +18,7 @@ class PolicyRule(Model):
     resource_names: list[str] | None = None
     """Names of the objects; all objects if absent."""
     resources: list[str] | None = None
-    """The resources, `*` for all."""
+    """The resources; `*` for all."""
 
 
 class Role(KubernetesObject, kw_only=True):
@@ -27,7 +27,7 @@ class Role(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`Role`."""
+    """The kind of this object: `Role`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     rules: list[PolicyRule] | None = None
@@ -47,11 +47,11 @@ class ClusterRole(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`ClusterRole`."""
+    """The kind of this object: `ClusterRole`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     aggregation_rule: AggregationRule | None = None
-    """Selects the roles whose rules are aggregated here."""
+    """Selects the roles whose rules are aggregated into this role."""
     rules: list[PolicyRule] | None = None
     """Rules of the role."""
 
@@ -60,9 +60,9 @@ class RoleRef(Model):
     """The role that a binding grants."""
 
     name: str
-    """The role's name."""
+    """Name of the role."""
     kind: str
-    """`Role` or `ClusterRole`."""
+    """Kind of the role: `Role` or `ClusterRole`."""
     api_group: str | None = None
     """The API group of the role."""
 
@@ -71,9 +71,9 @@ class Subject(Model):
     """A user, a group or a service account."""
 
     name: str
-    """The subject's name."""
+    """Name of the user, group or service account."""
     kind: str
-    """`User`, `Group` or `ServiceAccount`."""
+    """Kind of the subject: `User`, `Group` or `ServiceAccount`."""
     api_group: str | None = None
     """The API group of the subject; empty for service accounts."""
     namespace: str | None = None
@@ -86,11 +86,11 @@ class RoleBinding(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`RoleBinding`."""
+    """The kind of this object: `RoleBinding`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     role_ref: RoleRef
-    """The role."""
+    """The role that the binding grants."""
     subjects: list[Subject] | None = None
     """The subjects of the binding."""
 
@@ -101,10 +101,10 @@ class ClusterRoleBinding(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`ClusterRoleBinding`."""
+    """The kind of this object: `ClusterRoleBinding`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     role_ref: RoleRef
-    """The role."""
+    """The role that the binding grants."""
     subjects: list[Subject] | None = None
     """The subjects of the binding."""

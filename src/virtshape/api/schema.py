@@ -25,7 +25,7 @@ _QUANTITY = (
 
 # Server-side apply merges these lists by the keys of their elements, or as sets if there are no keys. Every other list
 # is atomic.
-_MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
+MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("KubeVirtConfiguration", "supportContainerResources"): ("type",),
     ("ObjectMeta", "finalizers"): (),
     ("ObjectMeta", "ownerReferences"): ("uid",),
@@ -36,7 +36,7 @@ _MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("VirtualMachineInstanceSpec", "utilityVolumes"): ("name",),
 }
 
-# Server-side apply treats these as atomic: a selector merged from two would have another meaning.
+# Server-side apply treats these structs as atomic: merging two selectors, for example, would change their meaning.
 _ATOMIC_STRUCTS = frozenset(
     {
         "LabelSelector",
@@ -65,7 +65,7 @@ _RULES: dict[str, JsonObject] = {
 def structural_schema(kind: type[Struct]) -> JsonObject:
     """Return the schema of a kind with all nested structs inlined."""
     schema = write_kind(kind, lambda nested: _write_inline(nested, (kind,)))
-    schema["properties"]["metadata"] = {"type": "object"}  # the API server defines metadata and accepts only this
+    schema["properties"]["metadata"] = {"type": "object"}  # the API server adds the schema of metadata
     return schema
 
 
@@ -78,7 +78,7 @@ def write_kind(kind: type[Struct], write_nested: WriteStruct) -> JsonObject:
 
 @lru_cache(maxsize=1)  # callers often ask for the same struct several times in a row
 def inspect_struct(struct: type[Struct]) -> inspect.StructType:
-    """Return the fields of a struct and their types."""
+    """Return msgspec's description of a struct: its fields and their types."""
     info = inspect.type_info(struct)
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{struct} is not a struct")
@@ -116,7 +116,7 @@ def _write_field(owner: str, field: inspect.Field, texts: dict[str, str], write_
 
 
 def _list_type(owner: str, name: str) -> JsonObject:
-    keys = _MERGED_LISTS.get((owner, name))
+    keys = MERGED_LISTS.get((owner, name))
     match keys:
         case None:
             return {"x-kubernetes-list-type": "atomic"}

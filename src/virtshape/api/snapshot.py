@@ -9,9 +9,9 @@ class VolumeSnapshotSource(Model):
     """Source of a snapshot; exactly one field must be set."""
 
     persistent_volume_claim_name: str | None = None
-    """The claim to take the snapshot of."""
+    """Name of the claim to take a snapshot of."""
     volume_snapshot_content_name: str | None = None
-    """The existing content to bind to."""
+    """Name of an existing VolumeSnapshotContent to bind to."""
 
 
 class VolumeSnapshotSpec(Model):
@@ -27,7 +27,7 @@ class VolumeSnapshotError(Model):
     """The last error of a snapshot."""
 
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the error."""
     time: Time | None = None
     """When the error occurred."""
 
@@ -36,11 +36,11 @@ class VolumeSnapshotStatus(Model):
     """Observed state of the snapshot."""
 
     bound_volume_snapshot_content_name: str | None = None
-    """The content that the snapshot is bound to."""
+    """Name of the VolumeSnapshotContent that the snapshot is bound to."""
     creation_time: Time | None = None
     """When the snapshot was taken."""
     error: VolumeSnapshotError | None = None
-    """The last error."""
+    """The last error, if any."""
     ready_to_use: bool | None = None
     """Whether a volume can be restored from the snapshot."""
     restore_size: Quantity | None = None
@@ -55,7 +55,7 @@ class VolumeSnapshot(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`VolumeSnapshot`."""
+    """The kind of this object: `VolumeSnapshot`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VolumeSnapshotSpec

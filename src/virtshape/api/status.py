@@ -29,13 +29,13 @@ class StatusDetails(Model):
     """Machine-readable details of an error."""
 
     name: str | None = None
-    """The object's name."""
+    """Name of the object that the error is about."""
     group: str | None = None
-    """The object's API group."""
+    """API group of the object that the error is about."""
     kind: str | None = None
-    """The object's kind or resource."""
+    """Kind or resource of the object that the error is about."""
     uid: str | None = None
-    """The object's UID."""
+    """UID of the object that the error is about."""
     causes: list[StatusCause] | None = None
     """One entry per violation."""
     retry_after_seconds: Int32 | None = None
@@ -46,25 +46,25 @@ class Status(Model, kw_only=True):
     """Response to a request that returns no object."""
 
     api_version: str
-    """Always v1."""
+    """The version of this object: v1."""
     kind: str
-    """Always Status."""
+    """The kind of this object: Status."""
     metadata: ListMeta
     """Continue token of the list, if any."""
     status: str
-    """Success or Failure."""
+    """Result of the request: Success or Failure."""
     message: str | None = None
-    """Human-readable message."""
+    """Human-readable description of the result."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for a failure, in CamelCase."""
     details: StatusDetails | None = None
     """Details of the response."""
     code: Int32 | None = None
-    """HTTP status code."""
+    """HTTP status code of the response."""
 
 
 class StatusError(Exception):
-    """An error response: HTTP code, reason, message, all causes, and the object it is about."""
+    """An error response: HTTP code, reason, message, all causes, and the object that it is about."""
 
     def __init__(self, code: int, reason: str, message: str, causes: Iterable[FieldError] = ()) -> None:
         super().__init__(message)
@@ -82,7 +82,7 @@ class StatusError(Exception):
         return self
 
     def retry_after(self, seconds: int) -> "StatusError":
-        """Set after how many seconds the client should retry, and return the error."""
+        """Set the number of seconds after which the client should retry, and return the error."""
         self.details.retry_after_seconds = seconds
         return self
 
@@ -93,9 +93,8 @@ class StatusError(Exception):
             StatusCause(reason=c.reason or None, message=c.message or None, field=c.field or None) for c in self.causes
         ]
         details = replace(self.details, causes=causes or None)
-        is_bare = (
-            details == StatusDetails() and self.reason != "Invalid"
-        )  # a Status with reason Invalid always has details
+        # A Status with the reason Invalid always has details.
+        is_bare = details == StatusDetails() and self.reason != "Invalid"
         return Status(
             api_version="v1",
             kind="Status",

@@ -8,16 +8,16 @@ class TopologySelectorLabelRequirement(Model):
     """A label requirement of a topology term."""
 
     key: str
-    """The label's key."""
+    """Key of the node label."""
     values: list[str]
-    """The accepted values."""
+    """Values of the node label that are accepted."""
 
 
 class TopologySelectorTerm(Model):
     """A topology term: requirements on the labels of nodes."""
 
     match_label_expressions: list[TopologySelectorLabelRequirement] | None = None
-    """The labels; all must match."""
+    """The label requirements; all must match."""
 
 
 class StorageClass(KubernetesObject, kw_only=True):
@@ -26,7 +26,7 @@ class StorageClass(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`StorageClass`."""
+    """The kind of this object: `StorageClass`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     provisioner: str
@@ -38,7 +38,7 @@ class StorageClass(KubernetesObject, kw_only=True):
     mount_options: list[str] | None = None
     """Mount options of volumes of this class."""
     parameters: dict[str, str] | None = None
-    """Parameters of the provisioner."""
+    """Parameters for the provisioner."""
     reclaim_policy: str | None = None
     """What happens to a volume when its claim is deleted: `Delete` (default) or `Retain`."""
     volume_binding_mode: str | None = None

@@ -20,18 +20,18 @@ _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m":
 
 
 def now() -> str:
-    """Return the current time as in Kubernetes objects."""
+    """Return the current time in the format of Kubernetes objects."""
     return format_timestamp(int(time.time()))
 
 
 @lru_cache(maxsize=8)
 def format_timestamp(seconds: int) -> str:
-    """Format whole seconds since 1970 as in Kubernetes objects."""
+    """Return whole seconds since 1970 in the format of Kubernetes objects."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def format_time(seconds: float) -> str:
-    """Format seconds since 1970 as in Kubernetes objects, without fractions."""
+    """Return seconds since 1970 in the format of Kubernetes objects, without fractions."""
     return format_timestamp(int(seconds))
 
 
@@ -43,5 +43,7 @@ def parse_time(text: str) -> float:
 def parse_duration(text: str) -> float:
     """Return the duration in seconds; raise ValueError if the text is not a duration."""
     if len(text) > MAX_TEXT_LENGTH or not _DURATION.fullmatch(text):
-        raise ValueError(f'invalid duration "{text[:MAX_TEXT_LENGTH]}": must be like 45s or 1m30s')
+        raise ValueError(
+            f'invalid duration "{text[:MAX_TEXT_LENGTH]}": must be a number with a unit, such as 45s or 1m30s'
+        )
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))

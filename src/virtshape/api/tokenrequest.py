@@ -1,4 +1,4 @@
-"""Structs of authentication.k8s.io/v1: token requests, which create tokens of service accounts and are never stored."""
+"""Structs of authentication.k8s.io/v1: requests for tokens of service accounts, which are never stored."""
 
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, Time
@@ -14,7 +14,7 @@ class BoundObjectReference(Model):
     name: str | None = None
     """The object's name, in the namespace of the service account."""
     uid: str | None = None
-    """The object's UID; any if absent."""
+    """The object's UID; any UID if absent."""
 
 
 class TokenRequestSpec(Model):
@@ -29,24 +29,24 @@ class TokenRequestSpec(Model):
 
 
 class TokenRequestStatus(Model):
-    """The token."""
+    """The issued token and its expiry."""
 
     token: str
-    """The token."""
+    """The issued bearer token."""
     expiration_timestamp: Time
     """When the token expires."""
 
 
 class TokenRequest(KubernetesObject, kw_only=True):
-    """A request for a token of a service account."""
+    """A request for a token that authenticates a service account."""
 
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`TokenRequest`."""
+    """The kind of this object: `TokenRequest`."""
     metadata: Metadata = NO_METADATA
     """The name and namespace of the service account."""
     spec: TokenRequestSpec
     """Audiences, lifetime and bound object of the token."""
     status: TokenRequestStatus | None = None
-    """The issued token."""
+    """The issued token and its expiry."""

@@ -1,7 +1,7 @@
 """
 Decode objects that have unknown fields, and restore these fields when the objects are encoded again.
 
-Objects in files may have fields of a newer release, or custom fields: callers warn about such fields and keep them.
+Objects in files may have fields from a newer release, or custom fields. Callers warn about such fields but keep them.
 All other problems raise DecodeError.
 """
 
@@ -47,7 +47,7 @@ def restore(tree: Any, unknown: Unknown) -> Any:
 
 
 def _find_unknown(tree: Any, struct: type) -> Unknown | None:
-    # Imported here, because valid input does not need it.
+    # Imported here, because only errors need this module.
     from virtshape.api.diagnosis import walk
 
     problems = list(walk(tree, struct))

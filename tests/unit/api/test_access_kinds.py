@@ -153,6 +153,8 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     CASES,
     ids=[f"{api_version} {struct.__name__}" for struct, api_version, _ in CASES],
 )
-def test_access_object_round_trips_unchanged(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
+def test_rbac_object_or_crd_round_trips_through_json_unchanged(
+    struct: type[Model], api_version: str, body: dict[str, Any]
+) -> None:
     tree = {"apiVersion": api_version, "kind": struct.__name__, "metadata": {"name": "sample"}, **body}
     assert codec.to_tree(codec.decode(codec.encode(tree), struct)) == tree

@@ -217,7 +217,7 @@ def test_valid_json_is_decoded(tree: object, struct: object) -> None:
     assert codec.from_tree(tree, Box) == codec.decode(msgspec.json.encode(tree), Box) == struct
 
 
-def test_custom_scalar_keeps_its_type_and_is_encoded_as_a_string() -> None:
+def test_custom_scalar_is_decoded_to_its_type_and_encoded_as_a_string() -> None:
     box = codec.decode('{"weight": "5g"}', Box)
     assert type(box.weight) is Grams
     assert (codec.encode(box), codec.to_tree(box)) == (b'{"weight":"5g"}', {"weight": "5g"})
@@ -237,7 +237,7 @@ NOT_JSON: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "message"), NOT_JSON.values(), ids=NOT_JSON)
-def test_invalid_json_is_one_problem_with_its_position(data: bytes, message: str) -> None:
+def test_invalid_json_is_reported_as_one_problem_with_its_position(data: bytes, message: str) -> None:
     with pytest.raises(DecodeError) as refusal:
         codec.decode(data, Box)
     assert refusal.value.causes == (FieldError("", message, rule="syntax"),)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from virtshape.api import apps, cdi, codec, coordination, snapshot, storage
+from virtshape.api import apps, cdi, codec, coordination, deployment, snapshot, storage
 from virtshape.api.core import claim, config, event, namespace, node, persistentvolume, podspec, service, serviceaccount
 from virtshape.api.model import Model
 
@@ -328,7 +328,7 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
         },
     ),
     (
-        apps.Deployment,
+        deployment.Deployment,
         "apps/v1",
         {
             "spec": {
@@ -380,6 +380,8 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     CASES,
     ids=[f"{api_version} {struct.__name__}" for struct, api_version, _ in CASES],
 )
-def test_core_object_round_trips_unchanged(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
+def test_core_object_round_trips_through_json_unchanged(
+    struct: type[Model], api_version: str, body: dict[str, Any]
+) -> None:
     tree = {"apiVersion": api_version, "kind": struct.__name__, "metadata": {"name": "sample"}, **body}
     assert codec.to_tree(codec.decode(codec.encode(tree), struct)) == tree

@@ -1,4 +1,4 @@
-"""Flavors and their preferences survive a round trip unchanged and have the required fields of their API."""
+"""Flavors and their preferences survive a round trip unchanged and require the same fields as the flavor API."""
 
 from typing import Any
 
@@ -85,7 +85,9 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     CASES,
     ids=[f"{api_version} {struct.__name__}" for struct, api_version, _ in CASES],
 )
-def test_flavor_object_round_trips_unchanged(struct: type[Model], api_version: str, body: dict[str, Any]) -> None:
+def test_flavor_object_round_trips_through_json_unchanged(
+    struct: type[Model], api_version: str, body: dict[str, Any]
+) -> None:
     tree = {"apiVersion": api_version, "kind": struct.__name__, "metadata": {"name": "sample"}, **body}
     assert codec.to_tree(codec.decode(codec.encode(tree), struct)) == tree
 
@@ -99,5 +101,5 @@ def test_flavor_object_round_trips_unchanged(struct: type[Model], api_version: s
         pytest.param(flavor.VirtualMachinePreferenceSpec, [], id="preference"),
     ],
 )
-def test_flavor_struct_has_the_required_fields_of_its_api(struct: type[Model], required: list[str]) -> None:
+def test_flavor_struct_requires_the_same_fields_as_the_flavor_api(struct: type[Model], required: list[str]) -> None:
     assert [field.encode_name for field in msgspec.structs.fields(struct) if field.required] == required

@@ -42,6 +42,6 @@ def test_every_json_key_and_item_has_its_offset() -> None:
     }
 
 
-def test_keys_after_an_empty_object_are_found() -> None:
+def test_json_keys_after_an_empty_object_are_found() -> None:
     text = '{"a": [{}, {"b": 1}, []], "c": {}, "d": 2}'
     assert [format_path(path) for path, _ in scan_keys(text)] == ["a", "a[0]", "a[1]", "a[1].b", "a[2]", "c", "d"]

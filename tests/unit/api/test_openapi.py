@@ -8,6 +8,7 @@ from msgspec import Struct
 from tests.support.kinds import find_kinds
 
 from virtshape.api.core.namespace import Namespace
+from virtshape.api.deployment import Deployment
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt import domain
@@ -17,7 +18,7 @@ from virtshape.api.openapi import component_name, write_components, write_defini
 from virtshape.api.snapshot import VolumeSnapshot
 
 
-class Served(NamedTuple):
+class ServedKind(NamedTuple):
     group: str
     version: str
     struct: type[Struct]
@@ -27,8 +28,8 @@ class Served(NamedTuple):
         return self.struct.__name__
 
 
-INSTANCETYPE = Served("instancetype.kubevirt.io", "v1beta1", v1beta1.VirtualMachineInstancetype)
-KINDS = [Served("example.com", "v1", kind) for kind in find_kinds()]
+INSTANCETYPE = ServedKind("instancetype.kubevirt.io", "v1beta1", v1beta1.VirtualMachineInstancetype)
+KINDS = [ServedKind("example.com", "v1", kind) for kind in find_kinds()]
 
 both_documents = pytest.mark.parametrize(
     ("write", "prefix"),
@@ -43,20 +44,21 @@ both_documents = pytest.mark.parametrize(
     ("kind", "name"),
     [
         (INSTANCETYPE, "io.kubevirt.instancetype.v1beta1.VirtualMachineInstancetype"),
-        (Served("", "v1", Namespace), "io.k8s.api.core.v1.Namespace"),
+        (ServedKind("", "v1", Namespace), "io.k8s.api.core.v1.Namespace"),
+        (ServedKind("apps", "v1", Deployment), "io.k8s.api.apps.v1.Deployment"),
         (
-            Served("flavor.kubevirt.io", "v1alpha1", flavor.VirtualMachinePreference),
+            ServedKind("flavor.kubevirt.io", "v1alpha1", flavor.VirtualMachinePreference),
             "io.kubevirt.flavor.v1alpha1.VirtualMachinePreference",
         ),
         (
-            Served("instancetype.kubevirt.io", "v1alpha1", v1beta2.VirtualMachinePreference),
+            ServedKind("instancetype.kubevirt.io", "v1alpha1", v1beta2.VirtualMachinePreference),
             "io.kubevirt.instancetype.v1alpha1.VirtualMachinePreference",
         ),
-        (Served("kubevirt.io", "v1", VirtualMachine), "io.kubevirt.v1.VirtualMachine"),
-        (Served("snapshot.storage.k8s.io", "v1", VolumeSnapshot), "io.k8s.storage.snapshot.v1.VolumeSnapshot"),
+        (ServedKind("kubevirt.io", "v1", VirtualMachine), "io.kubevirt.v1.VirtualMachine"),
+        (ServedKind("snapshot.storage.k8s.io", "v1", VolumeSnapshot), "io.k8s.storage.snapshot.v1.VolumeSnapshot"),
     ],
 )
-def test_schema_is_named_after_group_and_version(kind: Served, name: str) -> None:
+def test_schema_is_named_after_group_and_version(kind: ServedKind, name: str) -> None:
     assert component_name(kind) == name
 
 
@@ -88,7 +90,7 @@ def test_schema_of_a_kind_contains_the_required_fields_of_its_spec(write: Any, p
     ]
 
 
-def test_openapi_reference_keeps_the_description_of_its_field() -> None:
+def test_openapi_reference_has_the_description_of_its_field() -> None:
     spec = write_components([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]["spec"]
     assert spec["properties"]["cpu"] == {
         "description": "The guest's vCPUs: either a number or an exact topology.",
@@ -103,7 +105,7 @@ def test_openapi_v2_uses_neither_any_of_nor_all_of() -> None:
 
 
 class CPUTopology(Model):
-    """A struct with the name of a struct of the API."""
+    """A struct that has the same name as a struct of the API."""
 
 
 class WrapperSpec(Model):
@@ -122,11 +124,11 @@ class Wrapper(Model):
 def test_two_structs_with_the_same_name_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CPUTopology, "__module__", domain.__name__)
     with pytest.raises(ValueError, match="would both be called"):
-        write_components([Served("kubevirt.io", "v1", Wrapper)])
+        write_components([ServedKind("kubevirt.io", "v1", Wrapper)])
 
 
 def find_values(schema: Any, keyword: str) -> Iterator[Any]:
-    """Yield the values of a schema keyword; properties with the same name are skipped."""
+    """Yield the values of a keyword in a schema and in its nested schemas; skip properties named like the keyword."""
     if keyword in schema:
         yield schema[keyword]
     inner = [*schema.get("properties", {}).values(), *schema.get("allOf", ())]

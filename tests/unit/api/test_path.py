@@ -32,8 +32,10 @@ def test_field_paths_without_brackets_round_trip(parts: list[Part]) -> None:
     assert parse_path(format_path(parts)) == tuple(map(str, parts))
 
 
-@pytest.mark.parametrize("path", ["[" * 20_000, "[a]x" * 5_000, "[a]" * 5_000], ids=["open", "inner", "closed"])
+@pytest.mark.parametrize(
+    "path", ["[" * 20_000, "[a]x" * 5_000, "[a]" * 5_000], ids=["unclosed brackets", "keys and names", "only keys"]
+)
 def test_parse_path_takes_linear_time(path: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     parse_path(path)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1

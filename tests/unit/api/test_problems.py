@@ -19,7 +19,7 @@ CODES: dict[str, tuple[list[FieldError], int, str]] = {
 
 
 @pytest.mark.parametrize(("problems", "code", "reason"), CODES.values(), ids=CODES)
-def test_rules_of_problems_decide_the_status_code(problems: list[FieldError], code: int, reason: str) -> None:
+def test_violated_decode_rules_determine_the_status_code(problems: list[FieldError], code: int, reason: str) -> None:
     error = DecodeError(problems)
     assert isinstance(error, StatusError)
     assert (error.code, error.reason) == (code, reason)
@@ -32,7 +32,7 @@ def test_every_decode_problem_is_a_status_cause() -> None:
     )
 
 
-def test_status_message_lists_all_problems() -> None:
+def test_status_message_lists_all_decode_problems() -> None:
     assert str(DecodeError([UNKNOWN, SYNTAX])) == 'spec.buss: unknown field "buss"; invalid JSON'
 
 

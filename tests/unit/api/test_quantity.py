@@ -77,7 +77,7 @@ def test_integer_quantity_is_formatted_as_in_kubernetes(case: dict[str, Any]) ->
         (1e-7, "100e-9", "DecimalExponent"),
     ],
 )
-def test_json_number_is_parsed_as_its_text_in_go(number: float, text: str, format_: Format) -> None:
+def test_quantity_from_a_json_number_is_formatted_as_in_go(number: float, text: str, format_: Format) -> None:
     assert shape(Quantity(number)) == (text, format_)
 
 
@@ -100,7 +100,7 @@ def test_quantity_suffix_without_a_number_is_rejected_unlike_in_go(text: str) ->
 
 
 @pytest.mark.parametrize("text", ["1e1000000000", "1e-2147483648", "1e4294967296", "1" * 501])
-def test_oversized_texts_and_exponents_are_refused_where_go_overflows_or_hangs(text: str) -> None:
+def test_oversized_quantity_is_rejected_where_go_overflows_or_hangs(text: str) -> None:
     with pytest.raises(ValueError, match="expected a quantity"):
         Quantity(text)
 
@@ -109,7 +109,7 @@ def test_oversized_texts_and_exponents_are_refused_where_go_overflows_or_hangs(t
     ("written", "text"),
     [("1000E", "1000E"), ("5000000P", "5000E"), ("1500000E", "1500000E")],
 )
-def test_quantity_beyond_the_largest_suffix_is_kept_unlike_in_go(written: str, text: str) -> None:
+def test_quantity_beyond_the_largest_suffix_is_preserved_unlike_in_go(written: str, text: str) -> None:
     assert Quantity(written) == text
 
 

@@ -17,33 +17,33 @@ from virtshape.api.schema import structural_schema
 every_kind = pytest.mark.parametrize("kind", find_kinds(), ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 
 
-class Part(Model):
-    """A part."""
+class Port(Model):
+    """A named port."""
 
     name: str
-    """What it is called."""
+    """Name of the port."""
 
 
 class Loop(Model):
     """A struct that may contain itself."""
 
     inner: "Loop | None" = None
-    """Another one."""
+    """The next level."""
 
 
-class Thing(Model, kw_only=True):
+class Sample(Model, kw_only=True):
     """
-    A thing with a field of every type,
+    A struct with a field of every type,
     with a docstring of two lines.
 
-    And in a second paragraph.
+    A second paragraph.
     """
 
     api_version: str
     kind: str
     metadata: dict[str, str] | None = None
-    needed: Part
-    """The part that it needs."""
+    needed: Port
+    """The required port."""
     text: str | None = None
     moment: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
     flag: bool | None = None
@@ -57,18 +57,18 @@ class Thing(Model, kw_only=True):
     anything: Any = None
     tree: dict[str, Any] | None = None
     labels: dict[str, str] | None = None
-    parts: list[Part] | None = None
+    ports: list[Port] | None = None
 
 
-class StrangerThing(Thing, kw_only=True):
-    """A thing that overrides one field."""
+class StricterSample(Sample, kw_only=True):
+    """A struct that overrides one field."""
 
     text: str
     """Now required."""
 
 
 def schema_of(field: str) -> JsonObject:
-    schema: JsonObject = structural_schema(Thing)["properties"][field]
+    schema: JsonObject = structural_schema(Sample)["properties"][field]
     return schema
 
 
@@ -94,7 +94,7 @@ def test_field_type_has_the_expected_schema(field: str, schema: JsonObject) -> N
     assert schema_of(field) == schema
 
 
-def test_quantity_is_a_number_or_a_matching_string() -> None:
+def test_schema_of_a_quantity_is_a_number_or_a_matching_string() -> None:
     schema = schema_of("amount")
     assert schema.pop("pattern").startswith("^")
     assert schema == schema_of("port")
@@ -102,36 +102,36 @@ def test_quantity_is_a_number_or_a_matching_string() -> None:
 
 def test_nested_struct_is_inlined_with_the_description_of_its_field() -> None:
     assert schema_of("needed") == {
-        "description": "The part that it needs.",
+        "description": "The required port.",
         "type": "object",
-        "properties": {"name": {"type": "string", "description": "What it is called."}},
+        "properties": {"name": {"type": "string", "description": "Name of the port."}},
         "required": ["name"],
     }
 
 
 def test_list_schema_has_its_list_type() -> None:
-    assert schema_of("parts")["x-kubernetes-list-type"] == "atomic"
-    assert schema_of("parts")["items"]["description"] == "A part."
+    assert schema_of("ports")["x-kubernetes-list-type"] == "atomic"
+    assert schema_of("ports")["items"]["description"] == "A named port."
 
 
 def test_api_version_kind_and_metadata_are_not_required() -> None:
-    assert structural_schema(Thing)["required"] == ["needed"]
+    assert structural_schema(Sample)["required"] == ["needed"]
 
 
-def test_recursive_struct_ends_in_an_open_object() -> None:
+def test_schema_of_a_recursive_struct_preserves_unknown_fields_at_the_recursion() -> None:
     inner = structural_schema(Loop)["properties"]["inner"]
     assert inner["x-kubernetes-preserve-unknown-fields"] is True
 
 
 def test_line_breaks_in_schema_descriptions_are_removed() -> None:
-    assert describe(Thing).summary == (
-        "A thing with a field of every type, with a docstring of two lines.\n\nAnd in a second paragraph."
+    assert describe(Sample).summary == (
+        "A struct with a field of every type, with a docstring of two lines.\n\nA second paragraph."
     )
 
 
 def test_inherited_field_keeps_its_description_unless_overridden() -> None:
-    properties = structural_schema(StrangerThing)["properties"]
-    assert properties["needed"]["description"] == "The part that it needs."
+    properties = structural_schema(StricterSample)["properties"]
+    assert properties["needed"]["description"] == "The required port."
     assert properties["text"]["description"] == "Now required."
 
 
@@ -161,7 +161,7 @@ def test_every_schema_field_has_a_description(kind: type[Struct]) -> None:
 
 
 @every_kind
-def test_keys_of_map_lists_are_required(kind: type[Struct]) -> None:
+def test_keys_of_map_lists_are_required_in_the_schema(kind: type[Struct]) -> None:
     for path, node in walk(structural_schema(kind)):
         keys = set(node.get("x-kubernetes-list-map-keys", ()))
         assert keys <= set(node.get("items", {}).get("required", ())), path
@@ -193,7 +193,7 @@ def test_label_selectors_are_atomic_in_the_schema() -> None:
     assert nodes[path]["x-kubernetes-map-type"] == "atomic"
 
 
-def test_cpu_schema_of_a_vm_is_exact() -> None:
+def test_cpu_schema_of_a_vm_has_exactly_the_expected_fields() -> None:
     count = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 4294967295}
     flag, text = {"type": "boolean"}, {"type": "string"}
     feature = {"type": "object", "properties": {"name": text, "policy": text}, "required": ["name"]}
@@ -225,13 +225,15 @@ def test_cpu_schema_of_a_vm_is_exact() -> None:
         pytest.param(v1beta2.VirtualMachineInstancetype, {}, id="v1beta2"),
     ],
 )
-def test_only_older_instancetype_versions_require_a_size(struct: type[Struct], required: dict[str, list[str]]) -> None:
+def test_only_the_schema_of_older_instancetype_versions_requires_a_size(
+    struct: type[Struct], required: dict[str, list[str]]
+) -> None:
     nodes = dict(walk(structural_schema(struct)))
     sizes = (".spec", ".spec.cpu", ".spec.memory")
     assert {path: nodes[path]["required"] for path in sizes if "required" in nodes[path]} == required
 
 
-def test_instancetype_has_either_a_vcpu_count_or_a_topology() -> None:
+def test_instancetype_schema_rejects_a_vcpu_count_together_with_a_topology() -> None:
     node = dict(walk(structural_schema(v1beta2.VirtualMachineInstancetype)))[".spec.cpu"]
     assert [rule["rule"] for rule in node["x-kubernetes-validations"]] == [
         "!(has(self.guest) && self.guest > 0 && has(self.topology))"

@@ -56,7 +56,7 @@ def test_setting_unknown_fields_aside_does_not_change_the_input() -> None:
     assert tree == build_vm(newField=1)
 
 
-def test_other_problems_are_reported_together_with_unknown_fields() -> None:
+def test_decode_problems_are_reported_together_with_unknown_fields() -> None:
     with pytest.raises(DecodeError) as refusal:
         decode_with_unknown(build_vm(running="yes", newField=1), VirtualMachine)
     assert [problem.field for problem in refusal.value.causes] == ["spec.running", "spec.newField"]
@@ -68,12 +68,12 @@ OUTPUTS: dict[str, tuple[Any, Any]] = {
     "list is gone": ({}, {}),
     "list became an object": ({"l": {}}, {"l": {}}),
     "item became a text": ({"l": ["a"]}, {"l": ["a"]}),
-    "field was set meanwhile": ({"l": [{"x": 5}]}, {"l": [{"x": 5}]}),
+    "field was set in the meantime": ({"l": [{"x": 5}]}, {"l": [{"x": 5}]}),
 }
 
 
 @pytest.mark.parametrize(("output", "restored"), OUTPUTS.values(), ids=OUTPUTS)
-def test_unknown_field_whose_parent_is_gone_is_dropped(output: Any, restored: Any) -> None:
+def test_unknown_field_is_restored_only_if_its_parent_exists_and_does_not_set_it(output: Any, restored: Any) -> None:
     _, unknown = decode_with_unknown(build_vm(build_disks({"name": "a", "x": 0})), VirtualMachine)
     moved = tuple(field._replace(at=("l", 0, "x")) for field in unknown)
     assert restore(output, moved) == restored

@@ -1,6 +1,6 @@
-"""Structs of persistent volume claims and their status."""
+"""Structs for persistent volume claims and their status."""
 
-from virtshape.api.core.volume import PersistentVolumeClaimSpec
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata, ObjectMeta
 from virtshape.api.model import Model, Time
 from virtshape.api.quantity import Quantity
@@ -18,16 +18,16 @@ class PersistentVolumeClaimCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class ModifyVolumeStatus(Model):
-    """State of a change of the attributes class."""
+    """State of a change to another attributes class."""
 
     status: str
-    """`Pending`, `InProgress` or `Infeasible`."""
+    """State of the change: `Pending`, `InProgress` or `Infeasible`."""
     target_volume_attributes_class_name: str | None = None
     """The attributes class that is being applied."""
 
@@ -36,11 +36,11 @@ class VolumeHealthCondition(Model):
     """A health problem of a volume."""
 
     reason: str
-    """Reason in CamelCase."""
+    """Reason for the health problem, in CamelCase."""
     status: str
     """Severity: `Inaccessible`, `DataLoss` or `Degraded`."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the health problem."""
 
 
 class VolumeHealthStatus(Model):
@@ -58,21 +58,21 @@ class PersistentVolumeClaimStatus(Model):
     access_modes: list[str] | None = None
     """Access modes of the volume."""
     allocated_resource_statuses: dict[str, str] | None = None
-    """State of the resize of each resource."""
+    """State of a resize, by resource."""
     allocated_resources: dict[str, Quantity] | None = None
     """Resources allocated to the claim, including a resize in progress."""
     capacity: dict[str, Quantity] | None = None
     """Actual resources of the volume."""
     conditions: list[PersistentVolumeClaimCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the claim."""
     current_volume_attributes_class_name: str | None = None
     """Current attributes class of the volume."""
     health_status: VolumeHealthStatus | None = None
     """Health of the volume, as reported by the storage."""
     modify_volume_status: ModifyVolumeStatus | None = None
-    """State of a change of the attributes class."""
+    """State of a change to another attributes class."""
     phase: str | None = None
-    """`Pending`, `Bound` or `Lost`."""
+    """Phase of the claim: `Pending`, `Bound` or `Lost`."""
 
 
 class PersistentVolumeClaim(KubernetesObject, kw_only=True):
@@ -81,19 +81,19 @@ class PersistentVolumeClaim(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`PersistentVolumeClaim`."""
+    """The kind of this object: `PersistentVolumeClaim`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: PersistentVolumeClaimSpec | None = None
-    """The requested storage."""
+    """The storage that the claim requests."""
     status: PersistentVolumeClaimStatus | None = None
     """Observed state of the claim."""
 
 
 class PersistentVolumeClaimTemplate(Model):
-    """Template of a claim for each pod."""
+    """Template for a claim that is created for each pod."""
 
     spec: PersistentVolumeClaimSpec
-    """The requested storage."""
+    """The storage that the claim requests."""
     metadata: ObjectMeta | None = None
     """Labels and annotations for the claim."""

@@ -1,7 +1,7 @@
 """
-Structs of config maps and secrets.
+Structs for config maps and secrets.
 
-Values of a secret's `data` stay in base64.
+Values in a secret's `data` are base64 strings, which are not decoded.
 """
 
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
@@ -13,13 +13,13 @@ class ConfigMap(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`ConfigMap`."""
+    """The kind of this object: `ConfigMap`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     binary_data: dict[str, str] | None = None
     """Binary values by key, in base64."""
     data: dict[str, str] | None = None
-    """Strings by key."""
+    """UTF-8 strings by key."""
     immutable: bool | None = None
     """Whether the data is immutable."""
 
@@ -30,7 +30,7 @@ class Secret(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`Secret`."""
+    """The kind of this object: `Secret`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     data: dict[str, str] | None = None

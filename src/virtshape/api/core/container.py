@@ -1,8 +1,8 @@
-"""Structs of containers: image, environment, ports, probes and resources."""
+"""Structs for containers: image, environment, ports, probes and resources."""
 
 from msgspec import field
 
-from virtshape.api.core.pod import (
+from virtshape.api.core.podshared import (
     ExecAction,
     HTTPGetAction,
     ObjectFieldSelector,
@@ -15,7 +15,7 @@ from virtshape.api.quantity import Quantity
 
 
 class ResourceClaim(Model):
-    """A use of one of the pod's resource claims."""
+    """A reference to one of the pod's resource claims."""
 
     name: str
     """The claim's name in the pod."""
@@ -38,7 +38,7 @@ class ConfigMapKeySelector(Model):
     """A key in a config map."""
 
     key: str
-    """The key."""
+    """Key in the config map's data."""
     name: str | None = None
     """The config map's name."""
     optional: bool | None = None
@@ -49,9 +49,9 @@ class SecretKeySelector(Model):
     """A key in a secret."""
 
     key: str
-    """The key."""
+    """Key in the secret's data."""
     name: str | None = None
-    """The secret's name."""
+    """Name of the secret."""
     optional: bool | None = None
     """Whether the secret or the key may be missing."""
 
@@ -60,17 +60,17 @@ class FileKeySelector(Model):
     """A key in a file on a volume."""
 
     key: str
-    """The key."""
+    """Key in the file."""
     path: str
     """The file's path in the volume."""
     volume_name: str
-    """The volume."""
+    """The volume's name in the pod."""
     optional: bool | None = None
     """Whether the file or the key may be missing."""
 
 
 class EnvVarSource(Model):
-    """Where a variable's value comes from; exactly one field must be set."""
+    """The source of a variable's value; exactly one field must be set."""
 
     config_map_key_ref: ConfigMapKeySelector | None = None
     """A key in a config map."""
@@ -92,7 +92,7 @@ class EnvVar(Model):
     value: str | None = None
     """Value of the variable."""
     value_from: EnvVarSource | None = None
-    """Where the value of the variable comes from."""
+    """The source of the variable's value."""
 
 
 class ConfigMapEnvSource(Model):
@@ -108,34 +108,34 @@ class SecretEnvSource(Model):
     """A secret whose keys become variables."""
 
     name: str | None = None
-    """The secret's name."""
+    """Name of the secret."""
     optional: bool | None = None
     """Whether the secret may be missing."""
 
 
 class EnvFromSource(Model):
-    """Variables taken from all keys of an object."""
+    """An object whose keys all become environment variables."""
 
     config_map_ref: ConfigMapEnvSource | None = None
-    """The config map."""
+    """A config map whose keys become variables."""
     prefix: str | None = None
     """Prefix of each variable name."""
     secret_ref: SecretEnvSource | None = None
-    """The secret."""
+    """A secret whose keys become variables."""
 
 
 class SleepAction(Model):
     """A pause in a lifecycle hook."""
 
     seconds: int
-    """Seconds to sleep."""
+    """Number of seconds to sleep."""
 
 
 class LifecycleHandler(Model):
     """An action of a lifecycle hook; exactly one field must be set."""
 
     exec: ExecAction | None = None
-    """Run a command."""
+    """Run a command in the container."""
     http_get: HTTPGetAction | None = None
     """Send an HTTP GET request."""
     sleep: SleepAction | None = None
@@ -159,9 +159,9 @@ class GRPCAction(Model):
     """A query to a gRPC health service."""
 
     port: Int32
-    """The port."""
+    """Port of the gRPC service."""
     mode: str | None = None
-    """`Plaintext` (default) or `TLS`, whose certificate is not verified."""
+    """Encryption: `Plaintext` (default), or `TLS` without verification of the certificate."""
     service: str | None = None
     """Name of the service to check."""
 
@@ -170,7 +170,7 @@ class Probe(Model):
     """A repeated check of a container."""
 
     exec: ExecAction | None = None
-    """Run a command."""
+    """Run a command in the container."""
     failure_threshold: Int32 | None = None
     """Consecutive failures until the probe fails; 3 if absent."""
     grpc: GRPCAction | None = None
@@ -195,24 +195,24 @@ class ContainerPort(Model):
     """A port of a container."""
 
     container_port: Int32
-    """The port's number."""
+    """Number of the port in the container."""
     name: str | None = None
-    """The port's name."""
+    """Name of the port, which services can refer to."""
     host_ip: str | None = field(default=None, name="hostIP")
     """The node's address that the port is bound to."""
     host_port: Int32 | None = None
     """The port's number on the node."""
     protocol: str | None = None
-    """`TCP` (default), `UDP` or `SCTP`."""
+    """Protocol of the port: `TCP` (default), `UDP` or `SCTP`."""
 
 
 class ContainerResizePolicy(Model):
     """Whether a container is restarted when a resource changes."""
 
     resource_name: str
-    """The resource."""
+    """Name of the resource."""
     restart_policy: str
-    """`NotRequired` or `RestartContainer`."""
+    """Restart policy for the resource: `NotRequired` or `RestartContainer`."""
 
 
 class ContainerRestartRuleOnExitCodes(Model):
@@ -221,7 +221,7 @@ class ContainerRestartRuleOnExitCodes(Model):
     operator: str
     """Operator: `In` or `NotIn`."""
     values: list[Int32] | None = None
-    """The exit codes."""
+    """The exit codes to compare with."""
 
 
 class ContainerRestartRule(Model):
@@ -269,9 +269,9 @@ class Container(Model):
     name: str
     """Name of the container in the pod."""
     args: list[str] | None = None
-    """The arguments; the image's if absent."""
+    """Arguments of the command; the arguments in the image if absent."""
     command: list[str] | None = None
-    """The command; the image's if absent."""
+    """The command; the entrypoint of the image if absent."""
     env: list[EnvVar] | None = None
     """Environment variables of the container."""
     env_from: list[EnvFromSource] | None = None
@@ -281,25 +281,25 @@ class Container(Model):
     image_pull_policy: str | None = None
     """Pull policy: `Always`, `IfNotPresent` or `Never`."""
     lifecycle: Lifecycle | None = None
-    """Lifecycle hooks."""
+    """Lifecycle hooks of the container."""
     liveness_probe: Probe | None = None
-    """Liveness probe."""
+    """Probe whose failure restarts the container."""
     ports: list[ContainerPort] | None = None
     """The ports that the container listens on."""
     readiness_probe: Probe | None = None
-    """Readiness probe."""
+    """Probe that decides whether services send traffic to the container."""
     resize_policy: list[ContainerResizePolicy] | None = None
     """Whether the container is restarted when a resource changes."""
     resources: ResourceRequirements | None = None
     """Resource requests and limits."""
     restart_policy: str | None = None
-    """Restart policy of this container; overrides the pod's."""
+    """Restart policy of this container; overrides the restart policy of the pod."""
     restart_policy_rules: list[ContainerRestartRule] | None = None
-    """Rules that restart the container by exit code."""
+    """Rules that restart the container, depending on its exit code."""
     security_context: SecurityContext | None = None
     """Security settings of the container."""
     startup_probe: Probe | None = None
-    """Startup probe."""
+    """Probe that must succeed before the other probes start."""
     stdin: bool | None = None
     """Whether standard input is kept open."""
     stdin_once: bool | None = None
@@ -307,7 +307,7 @@ class Container(Model):
     termination_message_path: str | None = None
     """Path of the file with the termination message."""
     termination_message_policy: str | None = None
-    """`File` (default), or `FallbackToLogsOnError` to use the end of the log if there is no message."""
+    """Source of the message: `File` (default), or `FallbackToLogsOnError`: the end of the log if the file is empty."""
     tty: bool | None = None
     """Whether the container has a terminal."""
     volume_devices: list[VolumeDevice] | None = None
@@ -315,7 +315,7 @@ class Container(Model):
     volume_mounts: list[VolumeMount] | None = None
     """Volume mounts of the container."""
     working_dir: str | None = None
-    """Working directory; the image's if absent."""
+    """Working directory; the working directory of the image if absent."""
 
 
 class EphemeralContainer(Container):

@@ -1,8 +1,8 @@
-"""Structs of volumes in specific storage systems."""
+"""Structs for volumes in specific storage systems."""
 
 from msgspec import field
 
-from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.model import Int32, Model
 
 
@@ -10,7 +10,7 @@ class AWSElasticBlockStoreVolumeSource(Model):
     """An AWS EBS volume."""
 
     volume_id: str = field(name="volumeID")
-    """The disk."""
+    """ID of the disk."""
     fs_type: str | None = None
     """The file system on the volume."""
     partition: Int32 | None = None
@@ -23,15 +23,15 @@ class AzureDiskVolumeSource(Model):
     """An Azure disk."""
 
     disk_name: str
-    """The disk's name."""
+    """Name of the disk in Azure."""
     disk_uri: str = field(name="diskURI")
-    """The disk's address."""
+    """URI of the disk in Azure."""
     caching_mode: str | None = None
     """How the host caches the disk: `None`, `ReadOnly` or `ReadWrite`."""
     fs_type: str | None = None
     """The file system on the volume."""
     kind: str | None = None
-    """`Shared`, `Dedicated` or `Managed`."""
+    """Kind of the disk: `Shared`, `Dedicated` or `Managed`."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
 
@@ -42,7 +42,7 @@ class AzureFileVolumeSource(Model):
     secret_name: str
     """The secret with the account and its key."""
     share_name: str
-    """The share."""
+    """Name of the share."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
 
@@ -51,7 +51,7 @@ class CephFSVolumeSource(Model):
     """A Ceph file system."""
 
     monitors: list[str]
-    """The monitors' addresses."""
+    """Addresses of the Ceph monitors."""
     path: str | None = None
     """The directory to mount; the root if absent."""
     read_only: bool | None = None
@@ -61,14 +61,14 @@ class CephFSVolumeSource(Model):
     secret_ref: LocalObjectReference | None = None
     """The secret with the user's key."""
     user: str | None = None
-    """The user."""
+    """Name of the Ceph user."""
 
 
 class CinderVolumeSource(Model):
     """An OpenStack Cinder volume."""
 
     volume_id: str = field(name="volumeID")
-    """The disk."""
+    """ID of the disk."""
     fs_type: str | None = None
     """The file system on the volume."""
     read_only: bool | None = None
@@ -83,24 +83,24 @@ class FCVolumeSource(Model):
     fs_type: str | None = None
     """The file system on the volume."""
     lun: Int32 | None = None
-    """LUN number."""
+    """LUN number on the target."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     target_wwns: list[str] | None = field(default=None, name="targetWWNs")
-    """The targets' names."""
+    """World wide names of the targets."""
     wwids: list[str] | None = None
     """World wide identifiers, instead of target names and a LUN."""
 
 
 class FlexVolumeSource(Model):
-    """A volume of a Flex driver."""
+    """A volume from a Flex driver."""
 
     driver: str
-    """The driver."""
+    """Name of the driver."""
     fs_type: str | None = None
     """The file system on the volume."""
     options: dict[str, str] | None = None
-    """Parameters of the driver."""
+    """Parameters for the driver."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: LocalObjectReference | None = None
@@ -120,7 +120,7 @@ class GCEPersistentDiskVolumeSource(Model):
     """A Google Cloud persistent disk."""
 
     pd_name: str
-    """The disk."""
+    """Name of the disk."""
     fs_type: str | None = None
     """The file system on the volume."""
     partition: Int32 | None = None
@@ -137,16 +137,16 @@ class GitRepoVolumeSource(Model):
     directory: str | None = None
     """The directory to clone the repository into."""
     revision: str | None = None
-    """The commit."""
+    """The commit to check out."""
 
 
 class GlusterfsVolumeSource(Model):
     """A Gluster volume."""
 
     endpoints: str
-    """The endpoints object with the servers."""
+    """Name of the Endpoints object with the servers."""
     path: str
-    """The volume's name."""
+    """Name of the Gluster volume."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
 
@@ -155,11 +155,11 @@ class ISCSIVolumeSource(Model):
     """An iSCSI disk."""
 
     iqn: str
-    """The target's name."""
+    """Qualified name (IQN) of the target."""
     lun: Int32
-    """LUN number."""
+    """LUN number on the target."""
     target_portal: str
-    """The target's address."""
+    """IP address of the target, with the port if it is not the default."""
     chap_auth_discovery: bool | None = None
     """Whether discovery uses CHAP authentication."""
     chap_auth_session: bool | None = None
@@ -167,7 +167,7 @@ class ISCSIVolumeSource(Model):
     fs_type: str | None = None
     """The file system on the volume."""
     initiator_name: str | None = None
-    """The initiator's name, if not the node's."""
+    """The initiator's name; the initiator name of the node if absent."""
     iscsi_interface: str | None = None
     """The interface to use; `default` if absent."""
     portals: list[str] | None = None
@@ -182,7 +182,7 @@ class PhotonPersistentDiskVolumeSource(Model):
     """A Photon persistent disk."""
 
     pd_id: str = field(name="pdID")
-    """The disk."""
+    """ID of the disk."""
     fs_type: str | None = None
     """The file system on the volume."""
 
@@ -191,7 +191,7 @@ class PortworxVolumeSource(Model):
     """A Portworx volume."""
 
     volume_id: str = field(name="volumeID")
-    """The volume."""
+    """ID of the volume."""
     fs_type: str | None = None
     """The file system on the volume."""
     read_only: bool | None = None
@@ -202,15 +202,15 @@ class QuobyteVolumeSource(Model):
     """A Quobyte volume."""
 
     registry: str
-    """The registries' addresses."""
+    """Addresses of the Quobyte registries, as host:port."""
     volume: str
-    """The volume."""
+    """Name of the volume."""
     group: str | None = None
     """The group that accesses the volume."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     tenant: str | None = None
-    """The tenant that owns the volume."""
+    """Name of the tenant that owns the volume."""
     user: str | None = None
     """The user that accesses the volume."""
 
@@ -219,46 +219,46 @@ class RBDVolumeSource(Model):
     """A Ceph block device."""
 
     image: str
-    """The device."""
+    """Name of the device's image."""
     monitors: list[str]
-    """The monitors' addresses."""
+    """Addresses of the Ceph monitors."""
     fs_type: str | None = None
     """The file system on the volume."""
     keyring: str | None = None
     """The file with the user's key."""
     pool: str | None = None
-    """The pool; `rbd` if absent."""
+    """Name of the pool; `rbd` if absent."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: LocalObjectReference | None = None
     """The secret with the user's key."""
     user: str | None = None
-    """The user; `admin` if absent."""
+    """Name of the Ceph user; `admin` if absent."""
 
 
 class ScaleIOVolumeSource(Model):
     """A ScaleIO volume."""
 
     gateway: str
-    """The gateway's address."""
+    """Address of the ScaleIO API gateway."""
     secret_ref: LocalObjectReference
     """The secret with the user name and password."""
     system: str
-    """The storage system."""
+    """Name of the storage system."""
     fs_type: str | None = None
     """The file system on the volume."""
     protection_domain: str | None = None
-    """The protection domain."""
+    """Name of the protection domain."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     ssl_enabled: bool | None = None
     """Whether the connection to the gateway uses TLS."""
     storage_mode: str | None = None
-    """`ThickProvisioned` or `ThinProvisioned`."""
+    """Provisioning of the volume: `ThickProvisioned` or `ThinProvisioned`."""
     storage_pool: str | None = None
-    """The pool."""
+    """Name of the storage pool."""
     volume_name: str | None = None
-    """The volume."""
+    """Name of the volume."""
 
 
 class StorageOSVolumeSource(Model):
@@ -271,16 +271,16 @@ class StorageOSVolumeSource(Model):
     secret_ref: LocalObjectReference | None = None
     """The secret with the API credentials."""
     volume_name: str | None = None
-    """The volume."""
+    """Name of the volume."""
     volume_namespace: str | None = None
-    """The namespace of the volume, if not the pod's."""
+    """The namespace of the volume; the namespace of the pod if absent."""
 
 
 class VsphereVirtualDiskVolumeSource(Model):
     """A vSphere disk."""
 
     volume_path: str
-    """The disk's path."""
+    """Path of the disk in vSphere."""
     fs_type: str | None = None
     """The file system on the volume."""
     storage_policy_id: str | None = field(default=None, name="storagePolicyID")

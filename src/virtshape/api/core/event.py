@@ -1,4 +1,4 @@
-"""Structs of events."""
+"""Structs for events."""
 
 from virtshape.api.core.reference import ObjectReference
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
@@ -9,7 +9,7 @@ class EventSeries(Model):
     """A series of occurrences of the same event."""
 
     count: Int32 | None = None
-    """Number of occurrences."""
+    """Number of occurrences in the series."""
     last_observed_time: Time | None = None
     """When the event was last observed."""
 
@@ -29,7 +29,7 @@ class Event(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`Event`."""
+    """The kind of this object: `Event`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     involved_object: ObjectReference
@@ -37,7 +37,7 @@ class Event(KubernetesObject, kw_only=True):
     action: str | None = None
     """Action that was taken or failed."""
     count: Int32 | None = None
-    """Number of occurrences."""
+    """Number of times that the event occurred."""
     event_time: Time | None = None
     """When the event was first observed."""
     first_timestamp: Time | None = None
@@ -45,11 +45,11 @@ class Event(KubernetesObject, kw_only=True):
     last_timestamp: Time | None = None
     """When the event last occurred."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the event."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the event, in CamelCase."""
     related: ObjectReference | None = None
-    """Related object."""
+    """Another object that is involved in the event."""
     reporting_component: str | None = None
     """The controller that reports the event."""
     reporting_instance: str | None = None
@@ -57,6 +57,6 @@ class Event(KubernetesObject, kw_only=True):
     series: EventSeries | None = None
     """The series that this event belongs to, if it repeats."""
     source: EventSource | None = None
-    """The component that reports the event, in the older form."""
+    """The component that reports the event; superseded by `reportingComponent`."""
     type: str | None = None
-    """`Normal` or `Warning`."""
+    """Type of the event: `Normal` or `Warning`."""

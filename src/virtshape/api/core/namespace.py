@@ -1,4 +1,4 @@
-"""Structs of namespaces."""
+"""Structs for namespaces."""
 
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model, Time
@@ -21,27 +21,27 @@ class NamespaceCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class NamespaceStatus(Model):
     """Observed state of a namespace."""
 
     conditions: list[NamespaceCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the namespace."""
     phase: str | None = None
-    """`Active` or `Terminating`."""
+    """Phase of the namespace: `Active` or `Terminating`."""
 
 
 class Namespace(KubernetesObject, kw_only=True):
-    """A scope for names."""
+    """A scope for the names of objects."""
 
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`Namespace`."""
+    """The kind of this object: `Namespace`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: NamespaceSpec | None = None

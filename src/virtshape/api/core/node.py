@@ -1,4 +1,4 @@
-"""Structs of nodes."""
+"""Structs for nodes."""
 
 from msgspec import field
 
@@ -20,11 +20,11 @@ class Taint(Model):
     effect: str
     """Effect on pods that do not tolerate the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
     key: str
-    """The taint's key."""
+    """Key of the taint."""
     time_added: Time | None = None
     """When the taint was added."""
     value: str | None = None
-    """The taint's value."""
+    """Value of the taint."""
 
 
 class ConfigMapNodeConfigSource(Model):
@@ -46,7 +46,7 @@ class NodeConfigSource(Model):
     """Source of a kubelet's configuration; no longer used."""
 
     config_map: ConfigMapNodeConfigSource | None = None
-    """The config map."""
+    """Config map with the configuration."""
 
 
 class NodeSpec(Model):
@@ -55,7 +55,7 @@ class NodeSpec(Model):
     config_source: NodeConfigSource | None = None
     """Source of the kubelet's configuration; no longer used."""
     external_id: str | None = field(default=None, name="externalID")
-    """Name outside the cluster; no longer used."""
+    """External ID of the node; no longer used."""
     pod_cidr: str | None = field(default=None, name="podCIDR")
     """Address range of the node's pods."""
     pod_cidrs: list[str] | None = field(default=None, name="podCIDRs")
@@ -82,9 +82,9 @@ class NodeCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class NodeAddress(Model):
@@ -100,20 +100,20 @@ class NodeConfigStatus(Model):
     """Configuration of a kubelet; no longer used."""
 
     active: NodeConfigSource | None = None
-    """The active configuration."""
+    """The configuration that the kubelet uses."""
     assigned: NodeConfigSource | None = None
-    """The assigned configuration."""
+    """The configuration that the kubelet should use."""
     error: str | None = None
     """Error that prevents the use of the assigned configuration."""
     last_known_good: NodeConfigSource | None = None
-    """The fallback configuration."""
+    """The configuration that the kubelet uses if the assigned one fails."""
 
 
 class DaemonEndpoint(Model):
     """Endpoint of a daemon."""
 
     port: Int32 = field(name="Port")
-    """The port."""
+    """Port that the daemon listens on."""
 
 
 class NodeDaemonEndpoints(Model):
@@ -136,21 +136,21 @@ class ContainerImage(Model):
     names: list[str] | None = None
     """Names of the image."""
     size_bytes: int | None = None
-    """Size in bytes."""
+    """Size of the image in bytes."""
 
 
 class NodeSwapStatus(Model):
     """A node's swap space."""
 
     capacity: int | None = None
-    """Size in bytes."""
+    """Size of the swap space in bytes."""
 
 
 class NodeSystemInfo(Model):
     """A node's hardware and software."""
 
     architecture: str
-    """The processor architecture."""
+    """CPU architecture of the node."""
     boot_id: str = field(name="bootID")
     """Identifier of the current boot."""
     container_runtime_version: str
@@ -197,7 +197,7 @@ class AttachedVolume(Model):
     """A volume attached to a node."""
 
     name: str
-    """The volume's name."""
+    """Name of the attached volume."""
     device_path: str
     """Path of the volume's device on the node."""
 
@@ -210,9 +210,9 @@ class NodeStatus(Model):
     allocatable: dict[str, Quantity] | None = None
     """Resources available for pods."""
     capacity: dict[str, Quantity] | None = None
-    """Total resources."""
+    """Total resources of the node."""
     conditions: list[NodeCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the node."""
     config: NodeConfigStatus | None = None
     """Configuration of the kubelet; no longer used."""
     daemon_endpoints: NodeDaemonEndpoints | None = None
@@ -241,7 +241,7 @@ class Node(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`Node`."""
+    """The kind of this object: `Node`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: NodeSpec | None = None

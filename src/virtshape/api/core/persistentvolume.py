@@ -1,4 +1,4 @@
-"""Structs of persistent volumes."""
+"""Structs for persistent volumes."""
 
 from msgspec import field
 
@@ -25,14 +25,14 @@ class VolumeNodeAffinity(Model):
     """The nodes that can access a volume."""
 
     required: NodeSelector | None = None
-    """Required node properties."""
+    """Properties that a node must have to access the volume."""
 
 
 class CSIPersistentVolumeSource(Model):
-    """A volume of a CSI driver."""
+    """A volume from a CSI driver."""
 
     driver: str
-    """The driver."""
+    """Name of the driver."""
     volume_handle: str
     """Identifier of the volume in the driver."""
     controller_expand_secret_ref: SecretReference | None = None
@@ -50,7 +50,7 @@ class CSIPersistentVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     volume_attributes: dict[str, str] | None = None
-    """Parameters of the driver."""
+    """Parameters for the driver."""
 
 
 class LocalVolumeSource(Model):
@@ -68,18 +68,18 @@ class AzureFilePersistentVolumeSource(Model):
     secret_name: str
     """The secret with the account and its key."""
     share_name: str
-    """The share."""
+    """Name of the share."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_namespace: str | None = None
-    """The secret's namespace; the claim's if absent."""
+    """The secret's namespace; the claim's namespace if absent."""
 
 
 class CephFSPersistentVolumeSource(Model):
     """A Ceph file system."""
 
     monitors: list[str]
-    """The monitors' addresses."""
+    """Addresses of the Ceph monitors."""
     path: str | None = None
     """The directory to mount; the root if absent."""
     read_only: bool | None = None
@@ -89,14 +89,14 @@ class CephFSPersistentVolumeSource(Model):
     secret_ref: SecretReference | None = None
     """The secret with the user's key."""
     user: str | None = None
-    """The user."""
+    """Name of the Ceph user."""
 
 
 class CinderPersistentVolumeSource(Model):
     """An OpenStack Cinder volume."""
 
     volume_id: str = field(name="volumeID")
-    """The disk."""
+    """ID of the disk."""
     fs_type: str | None = None
     """The file system on the volume."""
     read_only: bool | None = None
@@ -106,14 +106,14 @@ class CinderPersistentVolumeSource(Model):
 
 
 class FlexPersistentVolumeSource(Model):
-    """A volume of a Flex driver."""
+    """A volume from a Flex driver."""
 
     driver: str
-    """The driver."""
+    """Name of the driver."""
     fs_type: str | None = None
     """The file system on the volume."""
     options: dict[str, str] | None = None
-    """Parameters of the driver."""
+    """Parameters for the driver."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: SecretReference | None = None
@@ -124,11 +124,11 @@ class GlusterfsPersistentVolumeSource(Model):
     """A Gluster volume."""
 
     endpoints: str
-    """The endpoints object with the servers."""
+    """Name of the Endpoints object with the servers."""
     path: str
-    """The volume's name."""
+    """Name of the Gluster volume."""
     endpoints_namespace: str | None = None
-    """The namespace of the endpoints object; the claim's if absent."""
+    """The namespace of the endpoints object; the claim's namespace if absent."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
 
@@ -137,11 +137,11 @@ class ISCSIPersistentVolumeSource(Model):
     """An iSCSI disk."""
 
     iqn: str
-    """The target's name."""
+    """Qualified name (IQN) of the target."""
     lun: Int32
-    """LUN number."""
+    """LUN number on the target."""
     target_portal: str
-    """The target's address."""
+    """IP address of the target, with the port if it is not the default."""
     chap_auth_discovery: bool | None = None
     """Whether discovery uses CHAP authentication."""
     chap_auth_session: bool | None = None
@@ -149,7 +149,7 @@ class ISCSIPersistentVolumeSource(Model):
     fs_type: str | None = None
     """The file system on the volume."""
     initiator_name: str | None = None
-    """The initiator's name, if not the node's."""
+    """The initiator's name; the initiator name of the node if absent."""
     iscsi_interface: str | None = None
     """The interface to use; `default` if absent."""
     portals: list[str] | None = None
@@ -164,46 +164,46 @@ class RBDPersistentVolumeSource(Model):
     """A Ceph block device."""
 
     image: str
-    """The device."""
+    """Name of the device's image."""
     monitors: list[str]
-    """The monitors' addresses."""
+    """Addresses of the Ceph monitors."""
     fs_type: str | None = None
     """The file system on the volume."""
     keyring: str | None = None
     """The file with the user's key."""
     pool: str | None = None
-    """The pool; `rbd` if absent."""
+    """Name of the pool; `rbd` if absent."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     secret_ref: SecretReference | None = None
     """The secret with the user's key."""
     user: str | None = None
-    """The user; `admin` if absent."""
+    """Name of the Ceph user; `admin` if absent."""
 
 
 class ScaleIOPersistentVolumeSource(Model):
     """A ScaleIO volume."""
 
     gateway: str
-    """The gateway's address."""
+    """Address of the ScaleIO API gateway."""
     secret_ref: SecretReference
     """The secret with the user name and password."""
     system: str
-    """The storage system."""
+    """Name of the storage system."""
     fs_type: str | None = None
     """The file system on the volume."""
     protection_domain: str | None = None
-    """The protection domain."""
+    """Name of the protection domain."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     ssl_enabled: bool | None = None
     """Whether the connection to the gateway uses TLS."""
     storage_mode: str | None = None
-    """`ThickProvisioned` or `ThinProvisioned`."""
+    """Provisioning of the volume: `ThickProvisioned` or `ThinProvisioned`."""
     storage_pool: str | None = None
-    """The pool."""
+    """Name of the storage pool."""
     volume_name: str | None = None
-    """The volume."""
+    """Name of the volume."""
 
 
 class StorageOSPersistentVolumeSource(Model):
@@ -216,9 +216,9 @@ class StorageOSPersistentVolumeSource(Model):
     secret_ref: ObjectReference | None = None
     """The secret with the API credentials."""
     volume_name: str | None = None
-    """The volume."""
+    """Name of the volume."""
     volume_namespace: str | None = None
-    """The namespace of the volume, if not the claim's."""
+    """The namespace of the volume; the namespace of the claim if absent."""
 
 
 class PersistentVolumeSpec(Model):
@@ -241,11 +241,11 @@ class PersistentVolumeSpec(Model):
     claim_ref: ObjectReference | None = None
     """The claim that the volume is bound to."""
     csi: CSIPersistentVolumeSource | None = None
-    """A volume of a CSI driver."""
+    """A volume from a CSI driver."""
     fc: FCVolumeSource | None = None
     """A Fibre Channel disk."""
     flex_volume: FlexPersistentVolumeSource | None = None
-    """A volume of a Flex driver."""
+    """A volume from a Flex driver."""
     flocker: FlockerVolumeSource | None = None
     """A Flocker dataset."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
@@ -296,7 +296,7 @@ class PersistentVolumeStatus(Model):
     message: str | None = None
     """Human-readable details of the current state."""
     phase: str | None = None
-    """`Pending`, `Available`, `Bound`, `Released` or `Failed`."""
+    """Phase of the volume: `Pending`, `Available`, `Bound`, `Released` or `Failed`."""
     reason: str | None = None
     """Reason for the current state, in CamelCase."""
 
@@ -307,7 +307,7 @@ class PersistentVolume(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`PersistentVolume`."""
+    """The kind of this object: `PersistentVolume`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: PersistentVolumeSpec | None = None

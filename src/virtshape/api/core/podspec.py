@@ -1,9 +1,9 @@
-"""Structs of pods and pod templates."""
+"""Structs for pods and pod templates."""
 
 from msgspec import field
 
 from virtshape.api.core.container import Container, EphemeralContainer, ResourceRequirements
-from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.core.scheduling import Affinity, PodDNSConfig, Toleration, TopologySpreadConstraint
 from virtshape.api.core.security import PodSecurityContext
@@ -26,23 +26,23 @@ class HostAlias(Model):
     """A line in `/etc/hosts`."""
 
     ip: str
-    """The address."""
+    """IP address in the line."""
     hostnames: list[str] | None = None
-    """The names."""
+    """The host names for this address."""
 
 
 class PodOS(Model):
     """A pod's operating system."""
 
     name: str
-    """`linux` or `windows`."""
+    """Name of the operating system: `linux` or `windows`."""
 
 
 class PodReadinessGate(Model):
     """An additional condition for the readiness of a pod."""
 
     condition_type: str
-    """The condition's type."""
+    """Type of the condition that must be true."""
 
 
 class PodResourceClaim(Model):
@@ -53,7 +53,7 @@ class PodResourceClaim(Model):
     resource_claim_name: str | None = None
     """Name of the ResourceClaim."""
     resource_claim_template_name: str | None = None
-    """Template of the claim that is created for each pod."""
+    """Name of the template for the claim that is created for each pod."""
 
 
 class PodSchedulingGate(Model):
@@ -67,7 +67,7 @@ class PodSchedulingGroup(Model):
     """The group that a pod is scheduled with."""
 
     pod_group_name: str | None = None
-    """The group's name."""
+    """Name of the pod group."""
 
 
 class PodSpec(Model):
@@ -86,7 +86,7 @@ class PodSpec(Model):
     dns_policy: str | None = None
     """DNS policy, such as `ClusterFirst`."""
     enable_service_links: bool | None = None
-    """Whether services become environment variables; true if absent."""
+    """Whether containers get environment variables for services; true if absent."""
     ephemeral_containers: list[EphemeralContainer] | None = None
     """Ephemeral containers for debugging."""
     eviction_responders: list[EvictionResponder] | None = None
@@ -106,7 +106,7 @@ class PodSpec(Model):
     hostname_override: str | None = None
     """Host name in the containers, independent of DNS."""
     image_pull_secrets: list[LocalObjectReference] | None = None
-    """Image pull secrets."""
+    """Secrets with credentials for pulling the pod's images."""
     init_containers: list[Container] | None = None
     """Init containers, which run one after another."""
     node_name: str | None = None
@@ -116,7 +116,7 @@ class PodSpec(Model):
     os: PodOS | None = None
     """Operating system of the pod."""
     overhead: dict[str, Quantity] | None = None
-    """Resources that the runtime needs in addition to the containers."""
+    """Resources that the runtime needs in addition to those of the containers."""
     preemption_policy: str | None = None
     """Preemption policy: `Never` or `PreemptLowerPriority`."""
     priority: Int32 | None = None
@@ -167,7 +167,7 @@ class Pod(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`Pod`."""
+    """The kind of this object: `Pod`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: PodSpec | None = None
@@ -177,7 +177,7 @@ class Pod(KubernetesObject, kw_only=True):
 
 
 class PodTemplateSpec(Model):
-    """Template of the pods that a controller creates."""
+    """Template for the pods that a controller creates."""
 
     metadata: ObjectMeta | None = None
     """Labels and annotations of the pods."""

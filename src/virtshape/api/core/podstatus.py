@@ -1,4 +1,4 @@
-"""Structs of the status of pods and their containers."""
+"""Structs for the status of pods and their containers."""
 
 from msgspec import field
 
@@ -20,25 +20,25 @@ class PodCondition(Model):
     last_transition_time: Time | None = None
     """When the status last changed."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     observed_generation: int | None = None
     """The generation that the condition refers to."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
 
 
 class HostIP(Model):
     """An address of a node."""
 
     ip: str
-    """The address."""
+    """IP address of the node."""
 
 
 class PodIP(Model):
     """An address of a pod."""
 
     ip: str
-    """The address."""
+    """IP address of the pod."""
 
 
 class PodVolumeHealth(Model):
@@ -65,11 +65,11 @@ class ContainerExtendedResourceRequest(Model):
     """The claim request for an extended resource of a container."""
 
     container_name: str
-    """The container."""
+    """Name of the container."""
     request_name: str
-    """The request in the claim."""
+    """Name of the request in the claim."""
     resource_name: str
-    """The extended resource."""
+    """Name of the extended resource."""
 
 
 class PodExtendedResourceClaimStatus(Model):
@@ -78,23 +78,23 @@ class PodExtendedResourceClaimStatus(Model):
     request_mappings: list[ContainerExtendedResourceRequest]
     """The claim request of each extended resource."""
     resource_claim_name: str
-    """The claim."""
+    """Name of the ResourceClaim."""
 
 
 class NodeAllocatableMappedResources(Model):
     """An amount of a node's resource, allocated through a claim."""
 
     name: str
-    """The resource."""
+    """Name of the resource."""
     quantity: Quantity
     """Amount of the resource."""
 
 
 class NodeAllocatableOverheadResources(Model):
-    """Overhead of a claim in resources of the node."""
+    """Additional node resources that a claim needs."""
 
     name: str
-    """The resource."""
+    """Name of the resource."""
     per_container: Quantity | None = None
     """Amount for each container."""
     per_pod: Quantity | None = None
@@ -102,14 +102,14 @@ class NodeAllocatableOverheadResources(Model):
 
 
 class NodeAllocatableResourceClaimStatus(Model):
-    """Resources of the node that a pod has through a claim."""
+    """Node resources that are allocated to a pod through a claim."""
 
     resource_claim_name: str
-    """The claim."""
+    """Name of the ResourceClaim."""
     containers: list[str] | None = None
     """The containers that use the claim."""
     mapping: list[NodeAllocatableMappedResources] | None = None
-    """Allocated resources."""
+    """Node resources that are allocated through the claim."""
     overhead: list[NodeAllocatableOverheadResources] | None = None
     """Overhead of the claim."""
 
@@ -164,11 +164,11 @@ class LinuxContainerUser(Model):
     """User and groups of a container on Linux."""
 
     gid: int
-    """The group."""
+    """ID of the primary group."""
     uid: int
-    """The user."""
+    """ID of the user."""
     supplemental_groups: list[int] | None = None
-    """Supplementary groups."""
+    """IDs of the supplementary groups."""
 
 
 class ContainerUser(Model):
@@ -182,20 +182,20 @@ class ResourceHealth(Model):
     """Health of a device."""
 
     resource_id: str = field(name="resourceID")
-    """The device."""
+    """ID of the device."""
     health: str | None = None
-    """`Healthy`, `Unhealthy` or `Unknown`."""
+    """Health of the device: `Healthy`, `Unhealthy` or `Unknown`."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the device's health."""
 
 
 class ResourceStatus(Model):
     """Health of the devices of a resource."""
 
     name: str
-    """The resource."""
+    """Name of the resource."""
     resources: list[ResourceHealth] | None = None
-    """The devices."""
+    """Health of each device."""
 
 
 class ImageVolumeStatus(Model):
@@ -209,7 +209,7 @@ class VolumeStatus(Model):
     """Status of the mounted volume."""
 
     image: ImageVolumeStatus | None = None
-    """The image."""
+    """Status of an image volume."""
 
 
 class VolumeMountStatus(Model):
@@ -239,7 +239,7 @@ class ContainerStatus(Model):
     ready: bool
     """Whether the container is ready."""
     restart_count: Int32
-    """Number of restarts."""
+    """Number of times that the container was restarted."""
     allocated_resources: dict[str, Quantity] | None = None
     """Resources that the node has allocated."""
     allocated_resources_status: list[ResourceStatus] | None = None
@@ -268,7 +268,7 @@ class PodStatus(Model):
     allocated_resources: dict[str, Quantity] | None = None
     """Resources that the node has allocated."""
     conditions: list[PodCondition] | None = None
-    """Current conditions."""
+    """Current conditions of the pod."""
     container_statuses: list[ContainerStatus] | None = None
     """Status of the containers."""
     ephemeral_container_statuses: list[ContainerStatus] | None = None
@@ -284,13 +284,13 @@ class PodStatus(Model):
     message: str | None = None
     """Human-readable details of the current state."""
     node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] | None = None
-    """Resources of the node that the pod has through claims."""
+    """Node resources that are allocated to the pod through claims."""
     nominated_node_name: str | None = None
     """Node on which preemption makes room for the pod."""
     observed_generation: int | None = None
     """The generation that this status refers to."""
     phase: str | None = None
-    """`Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`."""
+    """Phase of the pod: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`."""
     pod_ip: str | None = field(default=None, name="podIP")
     """Address of the pod."""
     pod_ips: list[PodIP] | None = field(default=None, name="podIPs")

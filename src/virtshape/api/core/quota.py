@@ -1,4 +1,4 @@
-"""Structs of resource quotas: limits on the resources of a namespace."""
+"""Structs for resource quotas: limits on the resources of a namespace."""
 
 from virtshape.api.meta import NO_METADATA, KubernetesObject, Metadata
 from virtshape.api.model import Model
@@ -38,9 +38,9 @@ class ResourceQuotaStatus(Model):
     """The enforced limits and their usage."""
 
     hard: dict[str, Quantity] | None = None
-    """Enforced limits."""
+    """Enforced limits, by resource name."""
     used: dict[str, Quantity] | None = None
-    """Current usage."""
+    """Current usage, by resource name."""
 
 
 class ResourceQuota(KubernetesObject, kw_only=True):
@@ -49,10 +49,10 @@ class ResourceQuota(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`ResourceQuota`."""
+    """The kind of this object: `ResourceQuota`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: ResourceQuotaSpec | None = None
-    """The limits."""
+    """The limits of the quota."""
     status: ResourceQuotaStatus | None = None
     """Current usage of the limits."""

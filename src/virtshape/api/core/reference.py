@@ -1,4 +1,4 @@
-"""Structs of references between core objects."""
+"""Structs for references between core objects."""
 
 from virtshape.api.model import Model
 
@@ -7,25 +7,25 @@ class ObjectReference(Model):
     """A reference to an object or a part of it."""
 
     name: str | None = None
-    """The object's name."""
+    """Name of the referenced object."""
     api_version: str | None = None
     """The object's group and version."""
     field_path: str | None = None
     """Path of the referenced field."""
     kind: str | None = None
-    """The object's kind."""
+    """Kind of the referenced object."""
     namespace: str | None = None
-    """The object's namespace."""
+    """Namespace of the referenced object."""
     resource_version: str | None = None
-    """Version of the referenced object."""
+    """The object's resource version."""
     uid: str | None = None
-    """The object's UID."""
+    """UID of the referenced object."""
 
 
 class SecretReference(Model):
     """A reference to a secret in any namespace."""
 
     name: str | None = None
-    """The secret's name."""
+    """Name of the secret."""
     namespace: str | None = None
-    """The secret's namespace."""
+    """Namespace of the secret."""

@@ -1,7 +1,7 @@
 """
-Structs of scheduling: affinity, tolerations, topology spread, and the DNS settings of a pod.
+Structs for scheduling: affinity, tolerations, topology spread, and the DNS settings of a pod.
 
-They are copied from the VM to its pod unchanged.
+The controllers copy these settings unchanged from a VM to its pod.
 """
 
 from typing import Literal
@@ -20,21 +20,21 @@ class PodDNSConfigOption(Model):
 
 
 class PodDNSConfig(Model):
-    """DNS settings in addition to those of dnsPolicy."""
+    """DNS settings in addition to those that result from dnsPolicy."""
 
     nameservers: list[str] | None = None
     """IP addresses of additional DNS servers; at least one if dnsPolicy is None."""
     searches: list[str] | None = None
     """Additional search domains for short host names."""
     options: list[PodDNSConfigOption] | None = None
-    """Resolver options; they override options of the same name from dnsPolicy."""
+    """Resolver options, which override options of the same name that result from dnsPolicy."""
 
 
 class TopologySpreadConstraint(Model):
-    """Spread similar pods evenly over zones, nodes or other domains."""
+    """A rule to spread similar pods evenly over zones, nodes or other domains."""
 
     max_skew: Int32
-    """Maximum difference in pods between a domain and the emptiest one; at least 1."""
+    """Maximum difference between the numbers of pods in a domain and in the emptiest domain; at least 1."""
     topology_key: str
     """Node label whose values are the domains, such as topology.kubernetes.io/zone."""
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
@@ -44,18 +44,18 @@ class TopologySpreadConstraint(Model):
     match_label_keys: list[str] | None = None
     """Count only pods whose values for these labels equal this pod's; needs labelSelector."""
     min_domains: Int32 | None = None
-    """Treat the minimum as 0 pods until this many domains exist; needs DoNotSchedule."""
+    """Minimum number of domains; while there are fewer, the emptiest domain counts as empty. Needs DoNotSchedule."""
     node_affinity_policy: Literal["Honor", "Ignore"] | None = None
-    """Whether nodes excluded by node selector and affinity are ignored: Honor (default) or Ignore."""
+    """Honor (default) counts only nodes that node selector and node affinity permit, Ignore counts all nodes."""
     node_taints_policy: Literal["Honor", "Ignore"] | None = None
-    """Whether nodes with untolerated taints are ignored: Honor or Ignore (default)."""
+    """Honor counts only nodes whose taints the pod tolerates, Ignore (default) counts all nodes."""
 
 
 class Toleration(Model):
     """Permission to run on nodes with a certain taint."""
 
     key: str | None = None
-    """Key of the taint; absent, with operator Exists, for any taint."""
+    """Key of the taint; all keys match if it is absent and the operator is Exists."""
     operator: Literal["Equal", "Exists"] | None = None
     """Equal (default) compares key and value, Exists only the key."""
     value: str | None = None
@@ -63,7 +63,7 @@ class Toleration(Model):
     effect: Literal["NoExecute", "NoSchedule", "PreferNoSchedule"] | None = None
     """Effect of the taint; absent for any effect."""
     toleration_seconds: int | None = None
-    """Seconds to stay after the taint appears; unlimited if absent, none if 0 or less. Needs effect NoExecute."""
+    """Seconds from the taint to the eviction; no eviction if absent, no delay if 0 or less. Needs effect NoExecute."""
 
 
 class NodeSelectorRequirement(Model):
@@ -87,10 +87,10 @@ class NodeSelectorTerm(Model):
 
 
 class PreferredSchedulingTerm(Model):
-    """Preferred nodes with a weight."""
+    """A node selector term with a weight."""
 
     preference: NodeSelectorTerm
-    """Selects the nodes."""
+    """Selects the nodes that the weight is added to."""
     weight: Int32
     """Weight, 1 to 100; the weights of all matching terms are added up."""
 
@@ -99,68 +99,68 @@ class NodeSelector(Model):
     """Nodes that match at least one of several terms."""
 
     node_selector_terms: list[NodeSelectorTerm]
-    """The terms; one must match."""
+    """The terms; at least one must match."""
 
 
 class NodeAffinity(Model):
-    """Node affinity of a pod; only used for scheduling."""
+    """Node affinity of a pod, which affects scheduling but not running pods."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     """The nodes that can run the pod."""
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
-    """Of the remaining nodes, those with the greatest sum of weights are preferred."""
+    """Terms that add their weights to matching nodes; nodes with a greater sum are preferred."""
 
 
 class PodAffinityTerm(Model):
-    """Selected pods, and the topology domain in which this pod runs with them or apart from them."""
+    """Selects pods, and defines the topology domain that this pod must or must not share with them."""
 
     topology_key: str
     """Node label that defines the domain, such as kubernetes.io/hostname for the same node."""
     label_selector: LabelSelector | None = None
     """Selects the pods; none if absent."""
     match_label_keys: list[str] | None = None
-    """Only pods whose values for these labels equal this pod's; needs labelSelector."""
+    """Selects only pods whose values for these labels equal this pod's; needs labelSelector."""
     mismatch_label_keys: list[str] | None = None
-    """Only pods whose values for these labels differ from this pod's; needs labelSelector."""
+    """Selects only pods whose values for these labels differ from this pod's; needs labelSelector."""
     namespaces: list[str] | None = None
-    """Namespaces of the selected pods, in addition to namespaceSelector; this pod's if both are absent."""
+    """Namespaces of the selected pods, in addition to namespaceSelector; this pod's namespace if both are absent."""
     namespace_selector: LabelSelector | None = None
-    """Selects the namespaces of the pods by label; {} for all."""
+    """Selects the namespaces of the pods by label; {} selects all namespaces."""
 
 
 class WeightedPodAffinityTerm(Model):
     """A pod affinity term with a weight."""
 
     pod_affinity_term: PodAffinityTerm
-    """Selects the pods."""
+    """Selects pods, and thereby the nodes that the weight is added to."""
     weight: Int32
     """Weight, 1 to 100."""
 
 
 class PodAffinity(Model):
-    """Pod affinity of a pod; only used for scheduling."""
+    """Pod affinity of a pod, which affects scheduling but not running pods."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    """Only nodes in the domain of pods of every term can run the pod."""
+    """The pod can run only on nodes in whose topology domains each term selects at least one pod."""
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-    """Nodes in the domain of such pods are preferred, by the sum of weights."""
+    """Terms that add their weights to nodes in whose topology domains they select a pod; a greater sum is preferred."""
 
 
 class PodAntiAffinity(Model):
-    """Pod anti-affinity of a pod; only used for scheduling."""
+    """Pod anti-affinity of a pod, which affects scheduling but not running pods."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    """Nodes in the domain of pods of any term cannot run the pod."""
+    """The pod cannot run on nodes in whose topology domains any of the terms selects a pod."""
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-    """Nodes in the domain of such pods are avoided, by the sum of weights."""
+    """Terms that add their weights to nodes in whose topology domains they select a pod; a smaller sum is preferred."""
 
 
 class Affinity(Model):
     """Affinity rules of a pod."""
 
     node_affinity: NodeAffinity | None = None
-    """Node affinity."""
+    """Rules for the nodes that the pod can or should run on."""
     pod_affinity: PodAffinity | None = None
-    """Pod affinity."""
+    """Rules for running in the same topology domain as other pods."""
     pod_anti_affinity: PodAntiAffinity | None = None
-    """Pod anti-affinity."""
+    """Rules for not running in the same topology domain as other pods."""

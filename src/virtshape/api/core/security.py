@@ -1,4 +1,4 @@
-"""Structs of security contexts of pods and containers."""
+"""Structs for security contexts of pods and containers."""
 
 from virtshape.api.model import Model
 
@@ -16,9 +16,9 @@ class Capabilities(Model):
     """Kernel capabilities to add and drop."""
 
     add: list[str] | None = None
-    """Capabilities to add."""
+    """Kernel capabilities to add."""
     drop: list[str] | None = None
-    """Capabilities to drop."""
+    """Kernel capabilities to drop."""
 
 
 class SELinuxOptions(Model):
@@ -40,7 +40,7 @@ class SeccompProfile(Model):
     type: str
     """Type of the profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
     localhost_profile: str | None = None
-    """File of a profile on the node."""
+    """Path of the profile's file on the node."""
 
 
 class WindowsSecurityContextOptions(Model):
@@ -62,7 +62,7 @@ class SecurityContext(Model):
     allow_privilege_escalation: bool | None = None
     """Whether a process may gain more privileges than its parent."""
     app_armor_profile: AppArmorProfile | None = None
-    """The AppArmor profile."""
+    """AppArmor profile of the container."""
     capabilities: Capabilities | None = None
     """The kernel capabilities to add and drop."""
     privileged: bool | None = None
@@ -78,11 +78,11 @@ class SecurityContext(Model):
     run_as_user: int | None = None
     """ID of the user that the container runs as."""
     se_linux_options: SELinuxOptions | None = None
-    """The SELinux label."""
+    """SELinux label of the container."""
     seccomp_profile: SeccompProfile | None = None
     """Seccomp profile of the container."""
     windows_options: WindowsSecurityContextOptions | None = None
-    """Settings for Windows."""
+    """Security settings for Windows containers."""
 
 
 class Sysctl(Model):
@@ -98,11 +98,11 @@ class PodSecurityContext(Model):
     """Security settings for all containers of a pod."""
 
     app_armor_profile: AppArmorProfile | None = None
-    """The AppArmor profile."""
+    """AppArmor profile of the containers."""
     fs_group: int | None = None
-    """The group that owns the volumes."""
+    """ID of the group that owns the volumes."""
     fs_group_change_policy: str | None = None
-    """When volumes change owner: `OnRootMismatch` or `Always`."""
+    """When the group of a volume's files is changed: `OnRootMismatch` or `Always`."""
     run_as_group: int | None = None
     """ID of the group that the containers run as."""
     run_as_non_root: bool | None = None
@@ -112,14 +112,14 @@ class PodSecurityContext(Model):
     se_linux_change_policy: str | None = None
     """How volumes are labelled: `MountOption` or `Recursive`."""
     se_linux_options: SELinuxOptions | None = None
-    """The SELinux label."""
+    """SELinux label of the containers."""
     seccomp_profile: SeccompProfile | None = None
     """Seccomp profile of the containers."""
     supplemental_groups: list[int] | None = None
-    """Supplementary groups of the processes."""
+    """IDs of the supplementary groups of the processes."""
     supplemental_groups_policy: str | None = None
-    """Whether the image's groups are added: `Merge` or `Strict`."""
+    """Whether the user's groups in the image are added (`Merge`) or not (`Strict`)."""
     sysctls: list[Sysctl] | None = None
     """Kernel settings of the pod."""
     windows_options: WindowsSecurityContextOptions | None = None
-    """Settings for Windows."""
+    """Security settings for Windows containers."""

@@ -1,4 +1,4 @@
-"""Structs of services."""
+"""Structs for services."""
 
 from msgspec import field
 
@@ -10,15 +10,15 @@ class ServicePort(Model):
     """A port that a service offers."""
 
     port: Int32
-    """The port's number."""
+    """Number of the port on the service's addresses."""
     name: str | None = None
     """The port's name; required if there are several ports."""
     app_protocol: str | None = None
     """Application protocol of the port."""
     node_port: Int32 | None = None
-    """Port on every node."""
+    """The port's number on every node."""
     protocol: str | None = None
-    """`TCP` (default), `UDP` or `SCTP`."""
+    """Protocol of the port: `TCP` (default), `UDP` or `SCTP`."""
     target_port: IntOrString | None = None
     """The pods' port, by number or name; the same number if absent."""
 
@@ -43,7 +43,7 @@ class ServiceSpec(Model):
     type: str | None = None
     """Type of the service: `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`."""
     allocate_load_balancer_node_ports: bool | None = None
-    """Whether a load balancer also gets ports on the nodes; yes if absent."""
+    """Whether a load balancer also gets ports on the nodes; true if absent."""
     cluster_ip: str | None = field(default=None, name="clusterIP")
     """Cluster-internal address; `None` for a headless service."""
     cluster_ips: list[str] | None = field(default=None, name="clusterIPs")
@@ -53,11 +53,11 @@ class ServiceSpec(Model):
     external_name: str | None = None
     """DNS name for which the service is an alias, for type `ExternalName`."""
     external_traffic_policy: str | None = None
-    """Pods that receive external traffic: all (`Cluster`) or those on the node (`Local`)."""
+    """Pods that receive external traffic: all pods (`Cluster`) or only pods on the node that receives it (`Local`)."""
     health_check_node_port: Int32 | None = None
     """Port of the health check for load balancers."""
     internal_traffic_policy: str | None = None
-    """Pods that receive internal traffic: all (`Cluster`) or those on the node (`Local`)."""
+    """Pods that receive internal traffic: all pods (`Cluster`) or only pods on the node that sends it (`Local`)."""
     ip_families: list[str] | None = None
     """IP families of the service."""
     ip_family_policy: str | None = None
@@ -86,9 +86,9 @@ class PortStatus(Model):
     """A port of a load balancer."""
 
     port: Int32
-    """The port's number."""
+    """Number of the port."""
     protocol: str
-    """`TCP`, `UDP` or `SCTP`."""
+    """Protocol of the port: `TCP`, `UDP` or `SCTP`."""
     error: str | None = None
     """Error reason in CamelCase."""
 
@@ -101,7 +101,7 @@ class LoadBalancerIngress(Model):
     ip: str | None = None
     """IP address of the load balancer."""
     ip_mode: str | None = None
-    """Whether packets arrive with this address as destination (`VIP`) or another one (`Proxy`)."""
+    """Whether packets arrive with this address as destination (`VIP`) or with another address (`Proxy`)."""
     ports: list[PortStatus] | None = None
     """Ports of the load balancer."""
 
@@ -117,7 +117,7 @@ class ServiceStatus(Model):
     """Observed state of a service."""
 
     conditions: list[Condition] | None = None
-    """Current conditions."""
+    """Current conditions of the service."""
     load_balancer: LoadBalancerStatus | None = None
     """State of the load balancer."""
 
@@ -128,7 +128,7 @@ class Service(KubernetesObject, kw_only=True):
     api_version: str
     """The version of this object: `v1`."""
     kind: str
-    """`Service`."""
+    """The kind of this object: `Service`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: ServiceSpec | None = None

@@ -1,8 +1,9 @@
-"""Structs of pod volumes and their sources."""
+"""Structs for pod volumes and their sources."""
 
 from msgspec import field
 
 from virtshape.api.core.claim import PersistentVolumeClaimTemplate
+from virtshape.api.core.claimspec import PersistentVolumeClaimVolumeSource
 from virtshape.api.core.drivervolume import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,
@@ -24,24 +25,23 @@ from virtshape.api.core.drivervolume import (
     StorageOSVolumeSource,
     VsphereVirtualDiskVolumeSource,
 )
-from virtshape.api.core.pod import DownwardAPIVolumeFile, LocalObjectReference
-from virtshape.api.core.volume import PersistentVolumeClaimVolumeSource
+from virtshape.api.core.podshared import DownwardAPIVolumeFile, LocalObjectReference
 from virtshape.api.meta import LabelSelector
 from virtshape.api.model import Int32, Model
 from virtshape.api.quantity import Quantity
 
 
 class KeyToPath(Model):
-    """Maps a key to a file."""
+    """A key, and the file that its value is written to."""
 
     key: str
-    """The key."""
+    """Key in the data of the config map or secret."""
     path: str
     """The file's path in the volume."""
     mode: Int32 | None = None
-    """The file's mode."""
+    """Permission bits of the file."""
     user: int | None = None
-    """The file's owner."""
+    """User ID of the file's owner."""
 
 
 class ConfigMapVolumeSource(Model):
@@ -50,9 +50,9 @@ class ConfigMapVolumeSource(Model):
     name: str | None = None
     """The config map's name."""
     default_mode: Int32 | None = None
-    """Mode of files for which none is set; 0644 if absent."""
+    """Permission bits of files for which no mode is set; 0644 if absent."""
     default_user: int | None = None
-    """Owner of files for which none is set."""
+    """User ID of the owner of files for which no owner is set."""
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
@@ -63,24 +63,24 @@ class SecretVolumeSource(Model):
     """A volume with the keys of a secret."""
 
     default_mode: Int32 | None = None
-    """Mode of files for which none is set; 0644 if absent."""
+    """Permission bits of files for which no mode is set; 0644 if absent."""
     default_user: int | None = None
-    """Owner of files for which none is set."""
+    """User ID of the owner of files for which no owner is set."""
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
     """Whether the secret or its keys may be missing."""
     secret_name: str | None = None
-    """The secret's name."""
+    """Name of the secret."""
 
 
 class DownwardAPIVolumeSource(Model):
     """A volume with fields of the pod."""
 
     default_mode: Int32 | None = None
-    """Mode of files for which none is set; 0644 if absent."""
+    """Permission bits of files for which no mode is set; 0644 if absent."""
     default_user: int | None = None
-    """Owner of files for which none is set."""
+    """User ID of the owner of files for which no owner is set."""
     items: list[DownwardAPIVolumeFile] | None = None
     """The fields and their paths."""
 
@@ -91,16 +91,16 @@ class EmptyDirVolumeSource(Model):
     medium: str | None = None
     """Storage medium: the node's disk (empty) or `Memory`."""
     mode: Int32 | None = None
-    """The directory's mode; 0777 if absent."""
+    """Permission bits of the directory; 0777 if absent."""
     size_limit: Quantity | None = None
-    """Maximum size."""
+    """Maximum size of the directory's content."""
 
 
 class EphemeralVolumeSource(Model):
     """A claim that is created and deleted with the pod."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
-    """Template of the claim."""
+    """Template for the claim."""
 
 
 class HostPathVolumeSource(Model):
@@ -118,14 +118,14 @@ class ImageVolumeSource(Model):
     pull_policy: str | None = None
     """Pull policy: `Always`, `IfNotPresent` or `Never`."""
     reference: str | None = None
-    """The image."""
+    """Reference to the image, such as a name and a tag."""
 
 
 class CSIVolumeSource(Model):
-    """An ephemeral volume of a CSI driver."""
+    """An ephemeral volume from a CSI driver."""
 
     driver: str
-    """The driver."""
+    """Name of the driver."""
     fs_type: str | None = None
     """The file system on the volume; the driver's choice if absent."""
     node_publish_secret_ref: LocalObjectReference | None = None
@@ -133,7 +133,7 @@ class CSIVolumeSource(Model):
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
     volume_attributes: dict[str, str] | None = None
-    """Parameters of the driver."""
+    """Parameters for the driver."""
 
 
 class NFSVolumeSource(Model):
@@ -142,7 +142,7 @@ class NFSVolumeSource(Model):
     path: str
     """Path of the share on the server."""
     server: str
-    """The server."""
+    """Host name or IP address of the server."""
     read_only: bool | None = None
     """Whether the volume is mounted read-only."""
 
@@ -162,7 +162,7 @@ class SecretProjection(Model):
     """The keys of a secret."""
 
     name: str | None = None
-    """The secret's name."""
+    """Name of the secret."""
     items: list[KeyToPath] | None = None
     """The keys and their paths; all keys if absent."""
     optional: bool | None = None
@@ -186,7 +186,7 @@ class ServiceAccountTokenProjection(Model):
     expiration_seconds: int | None = None
     """Lifetime in seconds; one hour if absent."""
     user: int | None = None
-    """The file's owner."""
+    """User ID of the file's owner."""
 
 
 class ClusterTrustBundleProjection(Model):
@@ -203,7 +203,7 @@ class ClusterTrustBundleProjection(Model):
     signer_name: str | None = None
     """The signer of the bundles."""
     user: int | None = None
-    """The file's owner."""
+    """User ID of the file's owner."""
 
 
 class PodCertificateProjection(Model):
@@ -222,9 +222,9 @@ class PodCertificateProjection(Model):
     max_expiration_seconds: Int32 | None = None
     """Maximum lifetime of the certificate in seconds; one day if absent."""
     user: int | None = None
-    """The files' owner."""
+    """User ID of the files' owner."""
     user_annotations: dict[str, str] | None = None
-    """Parameters of the signer."""
+    """Parameters for the signer."""
 
 
 class VolumeProjection(Model):
@@ -248,11 +248,11 @@ class ProjectedVolumeSource(Model):
     """Several sources in one directory."""
 
     default_mode: Int32 | None = None
-    """Mode of files for which none is set; 0644 if absent."""
+    """Permission bits of files for which no mode is set; 0644 if absent."""
     default_user: int | None = None
-    """Owner of files for which none is set."""
+    """User ID of the owner of files for which no owner is set."""
     sources: list[VolumeProjection] | None = None
-    """The sources."""
+    """The sources whose files are combined."""
 
 
 class Volume(Model):
@@ -273,7 +273,7 @@ class Volume(Model):
     config_map: ConfigMapVolumeSource | None = None
     """The keys of a config map."""
     csi: CSIVolumeSource | None = None
-    """An ephemeral volume of a CSI driver."""
+    """An ephemeral volume from a CSI driver."""
     downward_api: DownwardAPIVolumeSource | None = field(default=None, name="downwardAPI")
     """Fields of the pod."""
     empty_dir: EmptyDirVolumeSource | None = None
@@ -283,7 +283,7 @@ class Volume(Model):
     fc: FCVolumeSource | None = None
     """A Fibre Channel disk."""
     flex_volume: FlexVolumeSource | None = None
-    """A volume of a Flex driver."""
+    """A volume from a Flex driver."""
     flocker: FlockerVolumeSource | None = None
     """A Flocker dataset."""
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None

@@ -23,13 +23,13 @@ class CPUFlavor(Model):
     model: str | None = None
     """The CPU model that the guest sees: `host-model` (default), `host-passthrough` or the name of a model."""
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
-    """Pins each vCPU to a dedicated host CPU."""
+    """Whether each vCPU is pinned to a dedicated host CPU."""
     numa: NUMA | None = None
     """The guest's NUMA nodes."""
     isolate_emulator_thread: bool | None = None
-    """Gives the emulator a dedicated host CPU, in addition to those of the vCPUs."""
+    """Whether the emulator thread has a dedicated host CPU, in addition to those of the vCPUs."""
     realtime: Realtime | None = None
-    """Tunes the vCPUs for low latency."""
+    """Settings that tune the vCPUs for low latency."""
 
 
 class MemoryFlavor(Model):
@@ -38,16 +38,16 @@ class MemoryFlavor(Model):
     guest: Quantity | None = None
     """Memory that the guest sees."""
     hugepages: Hugepages | None = None
-    """Backs the guest's memory with huge pages of the host."""
+    """The host's huge pages that back the guest's memory."""
 
 
 class VirtualMachineFlavorSpec(Model):
     """vCPUs, memory and devices of VMs with this flavor; a VM cannot override them."""
 
     cpu: CPUFlavor
-    """The guest's vCPUs."""
+    """Number, model and placement of the guest's vCPUs."""
     memory: MemoryFlavor
-    """The guest's memory."""
+    """Size and huge pages of the guest's memory."""
     gpus: list[GPU] | None = None
     """The GPUs that are passed through to the guest."""
     host_devices: list[HostDevice] | None = None
@@ -64,7 +64,7 @@ class VirtualMachineFlavor(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`VirtualMachineFlavor`."""
+    """The kind of this object: `VirtualMachineFlavor`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachineFlavorSpec
@@ -77,7 +77,7 @@ class VirtualMachineClusterFlavor(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`VirtualMachineClusterFlavor`."""
+    """The kind of this object: `VirtualMachineClusterFlavor`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachineFlavorSpec
@@ -90,7 +90,7 @@ class ClockPreferences(Model):
     preferred_clock_offset: ClockOffset | None = None
     """Preferred time zone or UTC offset, for a VM that sets neither."""
     preferred_timer: Timer | None = None
-    """Preferred timers, for a VM that sets none."""
+    """Preferred timers, for a VM that does not set timers."""
 
 
 class CPUPreferences(Model):
@@ -104,47 +104,47 @@ class DevicePreferences(Model):
     """Preferred device settings."""
 
     preferred_autoattach_graphics_device: bool | None = None
-    """Default of `autoattachGraphicsDevice`."""
+    """Preferred value of `autoattachGraphicsDevice`."""
     preferred_autoattach_mem_balloon: bool | None = None
-    """Default of `autoattachMemBalloon`."""
+    """Preferred value of `autoattachMemBalloon`."""
     preferred_autoattach_pod_interface: bool | None = None
-    """Default of `autoattachPodInterface`."""
+    """Preferred value of `autoattachPodInterface`."""
     preferred_autoattach_serial_console: bool | None = None
-    """Default of `autoattachSerialConsole`."""
+    """Preferred value of `autoattachSerialConsole`."""
     preferred_disable_hotplug: bool | None = None
-    """Default of `disableHotplug`."""
+    """Preferred value of `disableHotplug`."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
-    """The options of virtual GPUs for which the VM sets none."""
+    """Options of virtual GPUs for which the VM does not set options."""
     preferred_sound_model: str | None = None
-    """The model of a sound device that names none."""
+    """Model of a sound device that does not set one."""
     preferred_use_virtio_transitional: bool | None = None
-    """Default of `useVirtioTransitional`."""
+    """Preferred value of `useVirtioTransitional`."""
     preferred_input_bus: str | None = None
-    """The bus of input devices that name none."""
+    """Bus of input devices that do not set one."""
     preferred_input_type: str | None = None
-    """The type of input devices that name none."""
+    """Type of input devices that do not set one."""
     preferred_disk_bus: str | None = None
-    """The bus of plain disks that name none."""
+    """Bus of plain disks that do not set one."""
     preferred_lun_bus: str | None = None
-    """The bus of LUNs that name none."""
+    """Bus of LUNs that do not set one."""
     preferred_cdrom_bus: str | None = None
-    """The bus of CD-ROM drives that name none."""
+    """Bus of CD-ROM drives that do not set one."""
     preferred_disk_dedicated_io_thread: bool | None = None
-    """Default of `dedicatedIOThread` for virtio disks."""
+    """Preferred value of `dedicatedIOThread` for virtio disks."""
     preferred_disk_cache: str | None = None
-    """The cache mode of disks that name none: `none`, `writethrough` or `writeback`."""
+    """Cache mode of disks that do not set one: `none`, `writethrough` or `writeback`."""
     preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
-    """The I/O mode of disks that name none: `native`, `default` or `threads`."""
+    """I/O mode of disks that do not set one: `native`, `default` or `threads`."""
     preferred_disk_block_size: BlockSize | None = None
-    """The block sizes of disks that set none."""
+    """Block sizes of disks that do not set them."""
     preferred_interface_model: str | None = None
-    """The model of network interfaces that name none."""
+    """Model of network interfaces that do not set one."""
     preferred_rng: Rng | None = None
     """A random number generator for a VM without one."""
     preferred_block_multi_queue: bool | None = None
-    """Default of `blockMultiQueue`."""
+    """Preferred value of `blockMultiQueue`."""
     preferred_network_interface_multi_queue: bool | None = None
-    """Default of `networkInterfaceMultiqueue`."""
+    """Preferred value of `networkInterfaceMultiqueue`."""
     preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
     """A TPM for a VM without one."""
 
@@ -157,7 +157,7 @@ class FeaturePreferences(Model):
     preferred_apic: FeatureAPIC | None = None
     """The APIC, for a VM that leaves it unset."""
     preferred_hyperv: FeatureHyperv | None = None
-    """Hyper-V enlightenments, each of them for a VM that leaves it unset."""
+    """Hyper-V enlightenments; each one applies to a VM that leaves it unset."""
     preferred_kvm: FeatureKVM | None = None
     """Visibility of KVM in the guest, for a VM that leaves it unset."""
     preferred_pvspinlock: FeatureState | None = None
@@ -170,11 +170,11 @@ class FirmwarePreferences(Model):
     """Preferred firmware."""
 
     preferred_use_bios: bool | None = None
-    """Whether a VM that names no boot loader boots with a BIOS."""
+    """Whether a VM that sets no boot loader boots with a BIOS."""
     preferred_use_bios_serial: bool | None = None
     """Whether the preferred BIOS writes to the serial console; needs `preferredUseBios`."""
     preferred_use_efi: bool | None = None
-    """Whether a VM that names no boot loader boots with EFI."""
+    """Whether a VM that sets no boot loader boots with EFI."""
     preferred_use_secure_boot: bool | None = None
     """Whether the preferred EFI checks signatures (secure boot); needs `preferredUseEfi` and `preferredSmm`."""
 
@@ -183,7 +183,7 @@ class MachinePreferences(Model):
     """Preferred machine type."""
 
     preferred_machine_type: str | None = None
-    """The machine type of a VM that names none."""
+    """Machine type of a VM that does not set one."""
 
 
 class VirtualMachinePreferenceSpec(Model):
@@ -209,7 +209,7 @@ class VirtualMachinePreference(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`VirtualMachinePreference`."""
+    """The kind of this object: `VirtualMachinePreference`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachinePreferenceSpec
@@ -222,7 +222,7 @@ class VirtualMachineClusterPreference(KubernetesObject, kw_only=True):
     api_version: str
     """The group and version of this object."""
     kind: str
-    """`VirtualMachineClusterPreference`."""
+    """The kind of this object: `VirtualMachineClusterPreference`."""
     metadata: Metadata = NO_METADATA
     """Standard object metadata."""
     spec: VirtualMachinePreferenceSpec

@@ -1,7 +1,7 @@
 """
-Structs of preferences: default values for guests, such as buses, firmware and clock.
+Structs for preferences: default values for guests, such as buses, firmware and clock.
 
-They are the same at every version of the instancetype group. A preference sets fields that the VM leaves unset and
+Every version of the instancetype group uses the same structs. A preference sets fields that the VM leaves unset and
 never overrides the VM.
 """
 
@@ -19,9 +19,9 @@ class ClockOffset(Model):
     """Offset of the guest's clock: UTC or a time zone."""
 
     utc: ClockOffsetUTC | None = None
-    """Start the clock at UTC, optionally some seconds ahead or behind; excludes timezone."""
+    """Start the clock at UTC, optionally some seconds ahead or behind; mutually exclusive with timezone."""
     timezone: str | None = None
-    """Start the clock at the local time of this zone, such as Europe/Oslo; excludes utc."""
+    """Start the clock at the local time of this zone, such as Europe/Oslo; mutually exclusive with utc."""
 
 
 class ClockPreferences(Model):
@@ -46,7 +46,7 @@ class CPUPreferences(Model):
     """Preferred topology and features of the vCPUs."""
 
     preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
-    """Preferred topology: sockets (default), cores, threads, spread or any. A topology in the instance type wins."""
+    """Preferred topology: sockets (default), cores, threads, spread or any; the instance type can override it."""
     spread_options: SpreadOptions | None = None
     """How vCPUs are spread; only used with the topology spread."""
     preferred_cpu_features: list[CPUFeature] | None = field(default=None, name="preferredCPUFeatures")
@@ -69,31 +69,31 @@ class DevicePreferences(Model):
     preferred_disk_block_size: BlockSize | None = None
     """Block sizes that ordinary disks report to the guest."""
     preferred_disk_dedicated_io_thread: bool | None = None
-    """Give each ordinary disk its own I/O thread; takes effect on the virtio bus only."""
+    """Whether each ordinary disk on the virtio bus gets its own I/O thread."""
     preferred_block_multi_queue: bool | None = None
-    """Give virtio disks one queue per vCPU instead of a single one."""
+    """Whether virtio disks have one queue per vCPU instead of a single queue."""
     preferred_interface_model: str | None = None
     """Model of network interfaces, such as virtio or e1000e."""
     preferred_interface_masquerade: InterfaceMasquerade | None = None
-    """Connect to the pod network with NAT; for interfaces on that network without a binding."""
+    """`{}` sets the masquerade binding (NAT) for pod network interfaces without a binding."""
     preferred_network_interface_multi_queue: bool | None = None
-    """Give virtio network cards one queue per vCPU instead of a single one."""
+    """Whether virtio network cards have one queue per vCPU instead of a single queue."""
     preferred_input_bus: str | None = None
     """Bus of input devices: usb or virtio."""
     preferred_input_type: str | None = None
-    """Kind of input devices; only tablet is supported."""
+    """Type of input devices; only tablet is supported."""
     preferred_sound_model: str | None = None
-    """Model of the VM's sound device: ich9 or ac97; does not add a sound device."""
+    """Model of the sound device, if the VM has one: ich9 or ac97."""
     preferred_video_type: str | None = None
-    """Video device, such as virtio, vga or bochs; added if the VM has none."""
+    """Type of the video device, such as virtio, vga or bochs, for a VM that does not set it."""
     preferred_panic_device_model: str | None = None
     """Model of the panic device: hyperv, isa or pvpanic; the device is added if the VM has none."""
     preferred_rng: Rng | None = None
-    """Present ({}) to add a random number generator."""
+    """`{}` adds a random number generator to a VM without one."""
     preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
-    """Emulated TPM, which for example Windows 11 requires."""
+    """Emulated TPM for a VM without one; Windows 11, for example, requires a TPM."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
-    """Display settings of vGPUs for which the VM sets none."""
+    """Display settings of vGPUs for which the VM sets no display settings."""
     preferred_autoattach_graphics_device: bool | None = None
     """Whether the VM gets a graphics card, which VNC needs; true if unset."""
     preferred_autoattach_input_device: bool | None = None
@@ -105,9 +105,9 @@ class DevicePreferences(Model):
     preferred_autoattach_serial_console: bool | None = None
     """Whether the VM gets a serial console, which `virtctl console` needs; true if unset."""
     preferred_disable_hotplug: bool | None = None
-    """Set true to disable hotplug of volumes."""
+    """Set to true to disable hotplug of volumes."""
     preferred_use_virtio_transitional: bool | None = None
-    """Set true for old guests, such as CentOS 6, whose virtio drivers only support versions before 1.0."""
+    """Set to true for old guests, such as CentOS 6, whose virtio drivers only support versions before 1.0."""
 
 
 class FeaturePreferences(Model):
@@ -118,7 +118,7 @@ class FeaturePreferences(Model):
     preferred_apic: FeatureAPIC | None = None
     """The interrupt controller of x86 machines."""
     preferred_hyperv: FeatureHyperv | None = None
-    """Hyper-V enlightenments for Windows; merged with the VM's own, feature by feature."""
+    """Hyper-V enlightenments for Windows; each one applies if the VM leaves it unset."""
     preferred_kvm: FeatureKVM | None = None
     """Visibility of KVM in the guest."""
     preferred_pvspinlock: FeatureState | None = None
@@ -133,13 +133,13 @@ class FirmwarePreferences(Model):
     preferred_efi: EFI | None = None
     """Boot with EFI; {} means secure boot, without persistent variables."""
     preferred_use_bios: bool | None = None
-    """Set true to boot with a BIOS; overrides EFI preferences."""
+    """Set to true to boot with a BIOS; overrides EFI preferences."""
     preferred_use_bios_serial: bool | None = None
-    """Set true to see the BIOS messages on the serial console; needs preferredUseBios."""
+    """Set to true to see the BIOS messages on the serial console; needs preferredUseBios."""
     preferred_use_efi: bool | None = None
-    """Deprecated in favour of preferredEfi: set true to boot with EFI."""
+    """Deprecated in favour of preferredEfi: set to true to boot with EFI."""
     preferred_use_secure_boot: bool | None = None
-    """Deprecated in favour of preferredEfi: set true for secure boot; needs preferredUseEfi and preferredSmm."""
+    """Deprecated in favour of preferredEfi: set to true for secure boot; needs preferredUseEfi and preferredSmm."""
 
 
 class MachinePreferences(Model):
@@ -167,18 +167,18 @@ class PreferenceRequirements(Model):
     """Requirements of a preference; a VM that does not meet them is rejected."""
 
     cpu: CPUPreferenceRequirement | None = None
-    """Minimum vCPUs."""
+    """Minimum vCPUs of the guest."""
     memory: MemoryPreferenceRequirement | None = None
-    """Minimum memory."""
+    """Minimum memory of the guest."""
     architecture: str | None = None
     """The required CPU architecture: amd64, arm64 or s390x."""
 
 
 class VolumePreferences(Model):
-    """Preferred storage."""
+    """Preferred storage settings of a VM."""
 
     preferred_storage_class_name: str | None = None
-    """Storage class for the VM's dataVolumeTemplates that name none."""
+    """Storage class for the VM's dataVolumeTemplates that do not set one."""
 
 
 class VirtualMachinePreferenceSpec(Model):
@@ -197,17 +197,17 @@ class VirtualMachinePreferenceSpec(Model):
     clock: ClockPreferences | None = None
     """Clock offset and timers."""
     volumes: VolumePreferences | None = None
-    """The storage class."""
+    """Preferred storage class of the VM's dataVolumeTemplates."""
     preferred_architecture: str | None = None
-    """CPU architecture of a VM that names none: amd64, arm64 or s390x."""
+    """CPU architecture of a VM that does not set one: amd64, arm64 or s390x."""
     preferred_launch_security: LaunchSecurity | None = None
     """Memory encryption of the guest: one of sev, snp and tdx."""
     preferred_subdomain: str | None = None
-    """DNS subdomain of a VM that names none; a headless Service of that name makes its host name resolvable."""
+    """DNS subdomain of a VM that does not set one; a headless Service of that name makes its host name resolvable."""
     preferred_termination_grace_period_seconds: int | None = None
-    """Seconds for the guest to shut down before it is powered off."""
+    """Seconds that the guest has to shut down before it is powered off."""
     prefer_spread_socket_to_core_ratio: UInt32 | None = None
-    """Deprecated: use cpu.spreadOptions.ratio, which overrides it. Cores per socket when spreading; 2 by default."""
+    """Deprecated in favour of cpu.spreadOptions.ratio, which overrides this field: cores per socket; 2 by default."""
     annotations: dict[str, str] | None = None
     """Annotations for the running instance; the VM's template takes precedence."""
     requirements: PreferenceRequirements | None = None

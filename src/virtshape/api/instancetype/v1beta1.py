@@ -1,5 +1,5 @@
 """
-Structs of instancetype.kubevirt.io/v1beta1, which is like v1beta2, but vCPUs and memory are required.
+Structs of instancetype.kubevirt.io/v1beta1, which is like v1beta2, except that vCPUs and memory are required.
 
 v1alpha1 and v1alpha2 have the same fields and use these structs too.
 """

@@ -1,7 +1,7 @@
 """
 Structs of instancetype.kubevirt.io/v1beta2, the stored version.
 
-An instance type may leave vCPUs, memory or both to the VM. Admission checks fields that exclude each other.
+An instance type may leave vCPUs, memory or both to the VM. Admission rejects combinations of exclusive fields.
 """
 
 from msgspec import field
@@ -18,9 +18,9 @@ class VirtualMachineClusterPreference(KubernetesObject, kw_only=True):
     """A cluster-wide preference: default values for guests."""
 
     api_version: str
-    """instancetype.kubevirt.io and a version."""
+    """The group instancetype.kubevirt.io and a version of this group."""
     kind: str
-    """Always VirtualMachineClusterPreference."""
+    """The kind of this object: VirtualMachineClusterPreference."""
     metadata: Metadata = NO_METADATA
     """Name, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
@@ -31,34 +31,69 @@ class VirtualMachinePreference(KubernetesObject, kw_only=True):
     """A preference in a namespace: default values for guests."""
 
     api_version: str
-    """instancetype.kubevirt.io and a version."""
+    """The group instancetype.kubevirt.io and a version of this group."""
     kind: str
-    """Always VirtualMachinePreference."""
+    """The kind of this object: VirtualMachinePreference."""
     metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
     """Default values for the guest."""
 
 
+class CPULimits(Model):
+    """The vCPUs that a VM may ask for; an extension to KubeVirt's API, which KubeVirt ignores."""
+
+    min: UInt32 | None = None
+    """Minimum number of vCPUs, at least 1; the step if absent, or 1 if the step is absent too."""
+    max: UInt32 | None = None
+    """Maximum number of vCPUs; no maximum if absent."""
+    step: UInt32 | None = None
+    """Distance between allowed numbers, counted from min; 1 if absent."""
+
+
+class MemoryPerVCPU(Model):
+    """The memory that a VM may ask for, per vCPU."""
+
+    min: Quantity | None = None
+    """Minimum memory for each vCPU, such as 1Gi; no minimum if absent."""
+    max: Quantity | None = None
+    """Maximum memory for each vCPU; no maximum if absent."""
+
+
+class MemoryLimits(Model):
+    """The memory that a VM may ask for; an extension to KubeVirt's API, which KubeVirt ignores."""
+
+    min: Quantity | None = None
+    """Minimum memory; the step if absent, or no minimum if the step is absent too."""
+    max: Quantity | None = None
+    """Maximum memory; no maximum if absent."""
+    step: Quantity | None = None
+    """Distance between allowed sizes, counted from min; if absent, the page size of hugepages, or else 1 byte."""
+    per_vcpu: MemoryPerVCPU | None = field(default=None, name="perVCPU")
+    """Limits on the memory for each vCPU, in addition to min, max and step."""
+
+
 class CPUInstancetype(Model):
     """The vCPUs of an instance type; a VM that uses it cannot set the same fields."""
 
     guest: UInt32 | None = None
-    """Number of vCPUs, at least 1, distributed as the preference says, otherwise as sockets; excludes topology."""
+    """Number of vCPUs, at least 1, laid out by the preference or else as sockets; mutually exclusive with topology."""
     topology: CPUTopology | None = None
-    """Exact sockets, cores and threads of the guest; overrides the preference; excludes guest."""
+    """Exact sockets, cores and threads, which override the preference; mutually exclusive with guest."""
+    limits: CPULimits | None = None
+    """The numbers of vCPUs that a VM may ask for; mutually exclusive with guest and topology."""
     max_sockets: UInt32 | None = None
     """Maximum sockets of the running guest; overrides the VM's value."""
     model: str | None = None
     """CPU model in the guest: host-model, host-passthrough or a libvirt name such as Skylake-Server."""
     dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
-    """Set true to pin each vCPU to a dedicated host CPU; needs a node with a static CPU manager."""
+    """Set to true to pin each vCPU to a dedicated host CPU; needs a node with a static CPU manager."""
     isolate_emulator_thread: bool | None = None
-    """Set true to run QEMU's emulator thread on an additional dedicated CPU; needs dedicatedCPUPlacement."""
+    """Set to true to run QEMU's emulator thread on an additional dedicated CPU; needs dedicatedCPUPlacement."""
     numa: NUMA | None = None
     """NUMA nodes of the guest; needs dedicatedCPUPlacement and hugepages."""
     realtime: Realtime | None = None
-    """Tune the vCPUs for low latency; needs dedicatedCPUPlacement and numa."""
+    """Settings that tune the vCPUs for low latency; needs dedicatedCPUPlacement and numa."""
 
 
 class MemoryInstancetype(Model, kw_only=True):
@@ -66,12 +101,14 @@ class MemoryInstancetype(Model, kw_only=True):
 
     guest: Quantity | None = None
     """Memory that the guest sees, such as 4Gi; if absent, the VM sets domain.memory.guest."""
+    limits: MemoryLimits | None = None
+    """The memory sizes that a VM may ask for; mutually exclusive with guest."""
     max_guest: Quantity | None = None
-    """Maximum memory of the running guest; at least guest."""
+    """Maximum memory of the running guest; not below guest."""
     hugepages: Hugepages | None = None
-    """Back the guest's memory with huge pages of the node; excludes overcommitPercent."""
+    """Huge pages of the node that back the guest's memory; mutually exclusive with overcommitPercent."""
     overcommit_percent: Int32 | None = None
-    """Percentage of guest memory that the node does not reserve, 0 (default) to 100; with 20, 10Gi requests 8Gi."""
+    """Percentage of memory that the VM does not request, 0 (default) to 100; with 20, a 10Gi guest requests 8Gi."""
 
 
 class VirtualMachineInstancetypeSpec(Model, kw_only=True):
@@ -86,7 +123,7 @@ class VirtualMachineInstancetypeSpec(Model, kw_only=True):
     host_devices: list[HostDevice] | None = None
     """Other devices of the node to pass through."""
     io_threads_policy: str | None = None
-    """Threads for disk I/O: shared (one for all), auto (a pool by vCPUs) or supplementalPool (see ioThreads)."""
+    """Threads for disk I/O: shared (one for all), auto (a pool sized by vCPUs) or supplementalPool (see ioThreads)."""
     io_threads: DiskIOThreads | None = None
     """Size of the I/O thread pool; needs the policy supplementalPool."""
     launch_security: LaunchSecurity | None = None
@@ -103,9 +140,9 @@ class VirtualMachineClusterInstancetype(KubernetesObject, kw_only=True):
     """A cluster-wide instance type: vCPUs, memory and devices of VMs."""
 
     api_version: str
-    """instancetype.kubevirt.io and a version."""
+    """The group instancetype.kubevirt.io and a version of this group."""
     kind: str
-    """Always VirtualMachineClusterInstancetype."""
+    """The kind of this object: VirtualMachineClusterInstancetype."""
     metadata: Metadata = NO_METADATA
     """Name, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
@@ -116,9 +153,9 @@ class VirtualMachineInstancetype(KubernetesObject, kw_only=True):
     """An instance type in a namespace: vCPUs, memory and devices of VMs."""
 
     api_version: str
-    """instancetype.kubevirt.io and a version."""
+    """The group instancetype.kubevirt.io and a version of this group."""
     kind: str
-    """Always VirtualMachineInstancetype."""
+    """The kind of this object: VirtualMachineInstancetype."""
     metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec

@@ -1,4 +1,4 @@
-"""Structs of the KubeVirt object for the components: certificates, limits, logging, placement, updates."""
+"""Structs in the KubeVirt object that configure components: certificates, rate limits, logging, placement, updates."""
 
 from msgspec import field
 
@@ -21,7 +21,7 @@ class KubeVirtSelfSignConfiguration(Model):
     ca: CertConfig | None = None
     """Lifetime of the CA's certificate, a week by default; an old certificate stays trusted until it expires."""
     server: CertConfig | None = None
-    """Lifetime of the components' certificates, a day by default; an old certificate is replaced at once."""
+    """Lifetime of the components' certificates, a day by default; an old certificate is replaced immediately."""
     ca_rotate_interval: Duration | None = None
     """Deprecated in favour of ca.duration."""
     ca_overlap_interval: Duration | None = None
@@ -77,13 +77,13 @@ class LogVerbosity(Settings):
     virt_handler: Int32 | None = None
     """Verbosity of the agents on the nodes."""
     virt_launcher: Int32 | None = None
-    """Verbosity of the launchers, one per running VM."""
+    """Verbosity of the launchers; each running VM has its own launcher."""
     virt_operator: Int32 | None = None
     """Verbosity of the operator that installs the other components."""
     virt_synchronization_controller: Int32 | None = None
     """Verbosity of the controller for migrations between clusters."""
     node_verbosity: dict[str, Int32] | None = None
-    """Verbosity of the agent by node name; overrides virtHandler."""
+    """Verbosity of the agents by node name; overrides virtHandler."""
 
 
 class TLSConfiguration(Settings):
@@ -152,7 +152,7 @@ class KubeVirtWorkloadUpdateStrategy(Model):
     """How running VMs get a new launcher after an update of KubeVirt."""
 
     workload_update_methods: list[str] | None = None
-    """LiveMigrate, Evict (which restarts the VM) or both; empty to keep running VMs unchanged."""
+    """Methods: LiveMigrate, Evict (which restarts the VM) or both; empty to keep running VMs unchanged."""
     batch_eviction_size: Int32 | None = None
     """Number of VMs to evict at a time; 10 by default."""
     batch_eviction_interval: Duration | None = None

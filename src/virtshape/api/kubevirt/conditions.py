@@ -28,7 +28,7 @@ def is_condition_true(conditions: Sequence[C] | None, name: str) -> bool:
 
 
 def put_condition(conditions: Sequence[C] | None, wanted: C, now: str) -> list[C]:
-    """Return the conditions with `wanted` added or replaced; its transition time changes only with its status."""
+    """Return the conditions with `wanted` added or updated; its transition time changes only if its status changes."""
     current = find_condition(conditions, wanted.type)
     kept: list[C] = list(conditions or ())
     if current is None:

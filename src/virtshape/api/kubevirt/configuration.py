@@ -1,5 +1,5 @@
 """
-Structs of the configuration in the KubeVirt object: settings for VMs in this cluster.
+Structs for the configuration in the KubeVirt object: settings for VMs in this cluster.
 
 Defaults are applied where a setting is used.
 """
@@ -24,9 +24,9 @@ class ArchSpecificConfiguration(Settings):
     """Defaults for VMs of one CPU architecture."""
 
     machine_type: str | None = None
-    """Machine type of VMs that name none, such as q35."""
+    """Machine type of VMs that do not set one, such as q35."""
     emulated_machines: list[str] | None = None
-    """Machine types that VMs may name, as patterns such as q35* or pc-q35*."""
+    """Machine types that VMs may use, as patterns such as q35* or pc-q35*."""
     ovmf_path: str | None = None
     """Folder with the EFI firmware images."""
 
@@ -35,7 +35,7 @@ class ArchConfiguration(Settings):
     """Defaults by CPU architecture."""
 
     default_architecture: str | None = None
-    """Architecture of VMs that name none; amd64 by default."""
+    """Architecture of VMs that do not set one; amd64 by default."""
     amd64: ArchSpecificConfiguration | None = None
     """Defaults for amd64; the machine type is q35 if unset."""
     arm64: ArchSpecificConfiguration | None = None
@@ -47,7 +47,7 @@ class ArchConfiguration(Settings):
 
 
 class ChangedBlockTrackingSelectors(Settings):
-    """Selects the VMs with changed block tracking; one of the selectors must match."""
+    """Selects the VMs with changed block tracking; at least one of the selectors must match."""
 
     namespace_label_selector: LabelSelector | None = None
     """Selects VMs in namespaces with these labels."""
@@ -66,7 +66,7 @@ class TDXAttestationConfiguration(Settings):
     """Attestation of Intel TDX guests."""
 
     enforced: bool | None = None
-    """Set true to run TDX VMs only on nodes with a quote generation service."""
+    """Set to true to run TDX VMs only on nodes with a quote generation service."""
     qgs_socket_path: str | None = None
     """Path of the quote generation service's socket on the node."""
 
@@ -75,7 +75,7 @@ class TDXConfiguration(Settings):
     """Settings for Intel TDX guests."""
 
     attestation: TDXAttestationConfiguration | None = None
-    """Attestation settings."""
+    """Settings for the attestation of TDX guests."""
 
 
 class ConfidentialComputeConfiguration(Settings):
@@ -89,7 +89,7 @@ class DiskVerification(Settings):
     """How container disks are inspected before use."""
 
     memory_limit: Quantity
-    """Maximum memory of the inspection, such as 2G."""
+    """Maximum memory that the inspection may use, such as 2G."""
 
 
 class DeveloperConfiguration(Settings):
@@ -100,17 +100,17 @@ class DeveloperConfiguration(Settings):
     disabled_feature_gates: list[str] | None = None
     """Names of features to disable; they must not be in featureGates."""
     use_emulation: bool | None = None
-    """Set true to run VMs, slowly, on nodes without hardware virtualization; false by default."""
+    """Set to true to emulate VMs, which is slow, on nodes without hardware virtualization; false by default."""
     cpu_allocation_ratio: Int32 | None = None
     """vCPUs per requested host CPU, 10 by default; not used for dedicated CPUs."""
     memory_overcommit: Int32 | None = None
-    """Guest memory in percent of the memory request: 150 requests two thirds. 100 by default."""
+    """Guest memory in percent of the memory request, 100 by default; with 150, a VM requests 2Gi for 3Gi of memory."""
     minimum_reserve_pvc_bytes: int | None = field(default=None, name="minimumReservePVCBytes")
     """Bytes to leave free on a claim that holds a disk image; 131072 by default."""
     pvc_tolerate_less_space_up_to_percent: Int32 | None = None
     """Percentage by which a claim may be smaller than the disk; 10 by default."""
     minimum_cluster_tsc_frequency: int | None = field(default=None, name="minimumClusterTSCFrequency")
-    """Minimum TSC frequency of nodes in Hz; the lowest frequency found by default."""
+    """Minimum TSC frequency of nodes in Hz; by default, the lowest frequency of all nodes."""
     node_selectors: dict[str, str] | None = None
     """Labels that a node must have to run any VM."""
     disk_verification: DiskVerification | None = None
@@ -118,43 +118,45 @@ class DeveloperConfiguration(Settings):
     log_verbosity: LogVerbosity | None = None
     """Log verbosity of the components."""
     cluster_profiler: bool | None = None
-    """Set true to allow profiling of the control plane."""
+    """Set to true to allow profiling of the control plane."""
 
 
 class HypervisorConfiguration(Settings):
-    """A hypervisor of the nodes."""
+    """A hypervisor on the nodes."""
 
     name: str | None = None
-    """kvm or hyperv-direct."""
+    """Name of the hypervisor: kvm or hyperv-direct."""
 
 
 class InstancetypeConfiguration(Settings):
     """How VMs refer to their instance type and preference."""
 
     reference_policy: str | None = None
-    """reference (default) stores a revision; expand writes the fields into VMs without one, expandAll into all VMs."""
+    """reference (default) stores revisions; expand writes fields into VMs without revisions, expandAll into all VMs."""
     missing_reference: Literal["Reject", "Defer"] | None = None
     """If the named object does not exist: Reject (default) rejects the VM, Defer starts it once the object exists."""
     revision_name: Literal["Spec", "Status"] | None = None
-    """Where the controller writes the names of a VM's revisions: Spec (default) and status, or Status alone."""
+    """Where revision names are written: to the VM's spec and status (Spec, default), or to its status only (Status)."""
+    revision_sharing: Literal["PerVM", "Namespace"] | None = None
+    """Whether VMs have their own revisions (PerVM, default) or share equal revisions in a namespace (Namespace)."""
 
 
 class KSMConfiguration(Settings):
     """Selects the nodes with kernel same-page merging (KSM)."""
 
     node_label_selector: LabelSelector | None = None
-    """Labels of the nodes; {} for every node, absent for none."""
+    """Selects the nodes by label: {} selects every node; if absent, no node is selected."""
 
 
 class LiveUpdateConfiguration(Settings):
-    """Maximum size of running VMs that set no maximum; not for guests in pods, which cannot be resized."""
+    """Limits for resizing running VMs that set no limits."""
 
     max_hotplug_ratio: int | None = None
     """Maximum size as a multiple of the size at start, if the other fields are absent; 4 by default."""
     max_cpu_sockets: int | None = None
-    """Maximum sockets of a VM that sets no maxSockets; a VM that starts with more cannot grow."""
+    """Maximum sockets of a VM that does not set maxSockets; a VM that starts with more sockets cannot grow."""
     max_guest: Quantity | None = None
-    """Maximum memory of a VM that sets no maxGuest; a VM that starts with more cannot grow."""
+    """Maximum memory of a VM that does not set maxGuest; a VM that starts with more memory cannot grow."""
 
 
 class ResourceRequirementsWithoutClaims(Settings):
@@ -181,9 +183,9 @@ class InterfaceBindingPlugin(Settings):
     sidecar_image: str | None = None
     """Image of a sidecar container that sets up the interface."""
     domain_attachment_type: str | None = None
-    """How the guest is attached, with or without a sidecar: tap or managedTap."""
+    """How the guest is attached to the network, with or without a sidecar: tap or managedTap."""
     downward_api: str | None = field(default=None, name="downwardAPI")
-    """Information for the sidecar; `device-info` for information about the network device."""
+    """Information to pass to the sidecar; `device-info` passes information about the network device."""
     migration: InterfaceBindingMigration | None = None
     """Present, even as {}, if VMs that use the plugin can migrate."""
     compute_resource_overhead: ResourceRequirementsWithoutClaims | None = None
@@ -196,7 +198,7 @@ class NetworkConfiguration(Settings):
     default_network_interface: str | None = None
     """Binding of the interface that a VM without interfaces gets: bridge (default) or masquerade."""
     permit_bridge_interface_on_pod_network: bool | None = None
-    """Whether a bridge may be used on the pod network, which prevents migration; true by default."""
+    """Whether VMs may use a bridge, which prevents their migration, on the pod network; true by default."""
     permit_slirp_interface: bool | None = None
     """Deprecated: slirp is no longer supported."""
     binding: dict[str, InterfaceBindingPlugin] | None = None
@@ -211,19 +213,19 @@ class PersistentReservationConfiguration(Settings):
 
 
 class CustomProfile(Settings):
-    """A seccomp profile; one of the two fields must be set."""
+    """A seccomp profile; exactly one of the two fields must be set."""
 
     localhost_profile: str | None = None
-    """File of the profile, below the kubelet's seccomp folder."""
+    """Path of the profile's file, relative to the kubelet's seccomp folder."""
     runtime_default_profile: bool | None = None
-    """Set true for the container runtime's own profile."""
+    """Set to true to use the default profile of the container runtime."""
 
 
 class VirtualMachineInstanceProfile(Settings):
     """Seccomp settings of launchers."""
 
     custom_profile: CustomProfile | None = None
-    """Profile of launchers."""
+    """Seccomp profile of launchers."""
 
 
 class SeccompConfiguration(Settings):
@@ -243,7 +245,7 @@ class SMBiosConfiguration(Settings):
     family: str | None = None
     """Family of products; KubeVirt by default."""
     sku: str | None = None
-    """Stock keeping unit."""
+    """Stock keeping unit (SKU) of the product."""
     version: str | None = None
     """Version of the product."""
 
@@ -265,20 +267,20 @@ class VirtTemplateDeployment(Settings):
 
 
 class DisableFreePageReporting(Settings):
-    """Present, as {}, to disable free page reporting."""
+    """Set to `{}` to disable free page reporting."""
 
 
 class DisableSerialConsoleLog(Settings):
-    """Present, as {}, to disable the log of serial consoles."""
+    """Set to `{}` to disable the log of serial consoles."""
 
 
 class VirtualMachineOptions(Settings):
     """Settings for all VMs."""
 
     disable_free_page_reporting: DisableFreePageReporting | None = None
-    """Present, as {}, to disable free page reporting, which returns unused guest memory to the node."""
+    """Set to `{}` to disable free page reporting, which returns unused guest memory to the node."""
     disable_serial_console_log: DisableSerialConsoleLog | None = None
-    """Present, as {}, to disable the log of serial consoles; a VM's logSerialConsole overrides it."""
+    """Set to `{}` to disable the log of serial consoles; a VM's logSerialConsole overrides this setting."""
 
 
 class KubeVirtConfiguration(Settings):
@@ -291,15 +293,15 @@ class KubeVirtConfiguration(Settings):
     architecture_configuration: ArchConfiguration | None = None
     """Defaults by CPU architecture, such as the machine type."""
     cpu_model: str | None = None
-    """CPU model of VMs that name none, such as host-passthrough; host-model by default."""
+    """CPU model of VMs that do not set one, such as host-passthrough; host-model by default."""
     cpu_request: Quantity | None = None
-    """CPU request of VMs that set none; 100m by default."""
+    """CPU request of VMs that do not set one; 100m by default."""
     obsolete_cpu_models: dict[str, bool] | None = field(default=None, name="obsoleteCPUModels")
-    """CPU models that are not supported on nodes, each with the value true."""
+    """CPU models that are not supported on nodes, as keys with the value true."""
     eviction_strategy: str | None = None
     """Default eviction strategy of VMs: None, LiveMigrate, LiveMigrateIfPossible or External."""
     vm_rollout_strategy: str | None = None
-    """When a larger size of a VM takes effect: at once if possible (LiveUpdate, default), or at a restart (Stage)."""
+    """When a larger VM size takes effect: immediately if possible (LiveUpdate, default), or at a restart (Stage)."""
     live_update_configuration: LiveUpdateConfiguration | None = None
     """Maximum size of running VMs."""
     migrations: MigrationConfiguration | None = None
@@ -311,7 +313,7 @@ class KubeVirtConfiguration(Settings):
     mediated_devices_configuration: MediatedDevicesConfiguration | None = None
     """Which mediated devices, such as vGPUs, to create on the nodes."""
     hypervisors: list[HypervisorConfiguration] | None = None
-    """Hypervisors of the nodes; kvm by default."""
+    """Hypervisors on the nodes; kvm by default."""
     confidential_compute: ConfidentialComputeConfiguration | None = None
     """Settings for guests with encrypted memory."""
     smbios: SMBiosConfiguration | None = None
@@ -349,7 +351,7 @@ class KubeVirtConfiguration(Settings):
     tls_configuration: TLSConfiguration | None = None
     """TLS settings of the components' servers."""
     role_aggregation_strategy: str | None = None
-    """Whether admin, edit and view include permissions for VMs: AggregateToDefault (default) or Manual (no)."""
+    """AggregateToDefault (default) adds permissions for VMs to the roles admin, edit and view; Manual does not."""
     virt_template_deployment: VirtTemplateDeployment | None = None
     """Whether VM templates are installed."""
     developer_configuration: DeveloperConfiguration | None = None
@@ -363,9 +365,9 @@ class KubeVirtConfiguration(Settings):
     webhook_configuration: ReloadableComponentConfiguration | None = None
     """Rate limits for requests that the admission webhooks send."""
     machine_type: str | None = None
-    """Deprecated in favour of architectureConfiguration: machine type of VMs that name none."""
+    """Deprecated in favour of architectureConfiguration: machine type of VMs that do not set one."""
     emulated_machines: list[str] | None = None
-    """Deprecated in favour of architectureConfiguration: machine types that VMs may name."""
+    """Deprecated in favour of architectureConfiguration: machine types that VMs may use."""
     ovmf_path: str | None = None
     """Deprecated: folder with the EFI firmware images."""
     min_cpu_model: str | None = field(default=None, name="minCPUModel")

@@ -1,5 +1,5 @@
 """
-Structs of access credentials: SSH keys and passwords from Secrets, set in a guest.
+Structs for access credentials: SSH keys and passwords from Secrets, which are set in a guest.
 
 The structs refer to Secrets and never contain a credential.
 """
@@ -16,7 +16,7 @@ class NoCloudSSHPublicKeyAccessCredentialPropagation(Model):
 
 
 class QemuGuestAgentSSHPublicKeyAccessCredentialPropagation(Model):
-    """The guest agent writes the keys while the guest runs."""
+    """Lets the guest agent write the keys while the guest runs."""
 
     users: list[str]
     """Users of the guest whose `authorized_keys` receive the keys."""
@@ -30,14 +30,14 @@ class SSHPublicKeyAccessCredentialPropagationMethod(Model):
     config_drive: ConfigDriveSSHPublicKeyAccessCredentialPropagation | None = None
     """`{}` passes the keys to cloud-init at first boot; needs a `cloudInitConfigDrive` volume."""
     qemu_guest_agent: QemuGuestAgentSSHPublicKeyAccessCredentialPropagation | None = None
-    """Applies changes of the Secret while the guest runs; needs the QEMU guest agent in the guest."""
+    """Applies changes to the Secret while the guest runs; needs the QEMU guest agent in the guest."""
 
 
 class AccessCredentialSecretSource(Model):
     """A Secret with credentials."""
 
     secret_name: str
-    """The Secret to read, in the VM's namespace."""
+    """Name of the Secret, in the VM's namespace."""
 
 
 class SSHPublicKeyAccessCredentialSource(Model):
@@ -57,7 +57,7 @@ class SSHPublicKeyAccessCredential(Model):
 
 
 class QemuGuestAgentUserPasswordAccessCredentialPropagation(Model):
-    """The guest agent sets the passwords while the guest runs (no settings)."""
+    """Lets the guest agent set the passwords while the guest runs (no settings)."""
 
 
 class UserPasswordAccessCredentialPropagationMethod(Model):
@@ -87,6 +87,6 @@ class AccessCredential(Model):
     """Credentials for the guest: either SSH keys or passwords."""
 
     ssh_public_key: SSHPublicKeyAccessCredential | None = None
-    """SSH public keys. Excludes `userPassword`."""
+    """SSH public keys. Mutually exclusive with `userPassword`."""
     user_password: UserPasswordAccessCredential | None = None
-    """Passwords of existing users. Excludes `sshPublicKey`."""
+    """Passwords of existing users. Mutually exclusive with `sshPublicKey`."""

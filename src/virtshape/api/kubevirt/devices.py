@@ -1,7 +1,7 @@
 """
-Structs of guest devices: disks, filesystems, GPUs, consoles, input and others.
+Structs for guest devices: disks, filesystems, GPUs, consoles, input and others.
 
-A disk or filesystem refers to a volume by name; admission checks that it exists.
+A disk or filesystem refers to a volume by name. Admission checks that the volume exists.
 """
 
 import re
@@ -24,9 +24,9 @@ class CustomBlockSize(Model):
     """Custom block sizes of a disk, in bytes."""
 
     logical: UInt32 | None = None
-    """Smallest unit the guest can address, a power of two from 512 to 2097152 bytes."""
+    """Smallest unit that the guest can address, a power of two from 512 to 2097152 bytes."""
     physical: UInt32 | None = None
-    """Smallest unit written without a read first, a power of two in bytes and not below `logical`."""
+    """Smallest unit that can be written without reading it first, a power of two in bytes, not below `logical`."""
     discard_granularity: UInt32 | None = None
     """Smallest unit that the guest can discard, in bytes; a multiple of `logical`."""
 
@@ -35,16 +35,16 @@ class BlockSize(Model):
     """The block sizes that a disk reports to the guest: custom, or those of the volume."""
 
     custom: CustomBlockSize | None = None
-    """Report these sizes. Excludes `matchVolume`."""
+    """The sizes to report. Mutually exclusive with `matchVolume`."""
     match_volume: FeatureState | None = None
-    """Report the sizes of the storage behind the disk, avoiding misaligned writes. Excludes `custom`."""
+    """Report the storage's own sizes, to avoid misaligned writes. Mutually exclusive with `custom`."""
 
 
 class CDRomTarget(Model):
     """A disk that the guest sees as a CD-ROM drive."""
 
     bus: str | None = None
-    """Bus of the drive: `sata`, `scsi` or `virtio`. Default: that of the preference, or `sata`."""
+    """Bus of the drive: `sata`, `scsi` or `usb`. Default: the bus in the preference, or `sata` on amd64."""
     readonly: bool | None = None
     """Whether the medium is write-protected. Default: true."""
     tray: str | None = None
@@ -55,9 +55,9 @@ class DiskTarget(Model):
     """A disk that the guest sees as a hard disk."""
 
     bus: str | None = None
-    """Bus of the disk: `virtio`, `sata`, `scsi` or `usb`. Default: that of the preference, or `sata`."""
+    """Bus of the disk: `virtio`, `sata`, `scsi` or `usb`. Default: the bus in the preference, or `sata` on amd64."""
     pci_address: str | None = None
-    """Fixed PCI address in the guest, such as `0000:81:01.10`; only for the bus `virtio`."""
+    """Fixed PCI address in the guest, such as `0000:81:01.1`; only for the bus `virtio`."""
     readonly: bool | None = None
     """Whether the disk is read-only. Default: false."""
 
@@ -66,32 +66,32 @@ class LunTarget(Model):
     """A disk that passes the guest's SCSI commands on to the storage."""
 
     bus: str | None = None
-    """Bus of the LUN: `scsi`, `sata` or `virtio`. Default: that of the preference, or `sata`."""
+    """Bus of the LUN: `scsi`, `sata` or `virtio`. Default: the bus in the preference, or `sata` on amd64."""
     readonly: bool | None = None
     """Whether the disk is read-only. Default: false."""
     reservation: bool | None = None
-    """`true` supports SCSI persistent reservations, for clusters that share the LUN. Default: false."""
+    """`true` enables SCSI persistent reservations, for clusters that share the LUN. Default: false."""
 
 
 class Disk(Model):
-    """A disk, CD-ROM or LUN of the guest; at most one of `disk`, `cdrom` and `lun`, a disk if none is set."""
+    """A disk, CD-ROM or LUN of the guest; at most one of `disk` (the default), `cdrom` and `lun` may be set."""
 
     name: str
-    """Name of the volume behind this disk."""
+    """Name of the volume that provides this disk's content."""
     disk: DiskTarget | None = None
-    """Attach the volume as a hard disk. Excludes `cdrom` and `lun`."""
+    """Attach the volume as a hard disk. Mutually exclusive with `cdrom` and `lun`."""
     cdrom: CDRomTarget | None = None
-    """Attach the volume as a CD-ROM. Excludes `disk` and `lun`."""
+    """Attach the volume as a CD-ROM. Mutually exclusive with `disk` and `lun`."""
     lun: LunTarget | None = None
-    """Attach the volume as a SCSI LUN; needs block storage. Excludes `disk` and `cdrom`."""
+    """Attach the volume as a SCSI LUN; needs block storage. Mutually exclusive with `disk` and `cdrom`."""
     boot_order: UInt32 | None = None
-    """Boot order, from 1, unique in the VM; if any device has one, devices without one are not booted from."""
+    """Boot order, from 1, unique in the VM. If any device has a boot order, the VM only boots from such devices."""
     serial: str | None = None
-    """Serial number of the drive, which names it under `/dev/disk/by-id` in a Linux guest."""
+    """Serial number of the drive, which is part of its name in `/dev/disk/by-id` in a Linux guest."""
     cache: str | None = None
     """Host caching: `none`, `writethrough` or `writeback`. Default: `none` if the storage supports direct I/O."""
     io: str | None = None
-    """How QEMU submits I/O: `native`, `threads` or `default`; chosen by the kind of storage when absent."""
+    """How QEMU submits I/O: `native`, `threads` or `default`; depends on the kind of storage when absent."""
     dedicated_io_thread: bool | None = field(default=None, name="dedicatedIOThread")
     """`true` gives this disk a dedicated I/O thread; only for the bus `virtio`. Default: false."""
     block_size: BlockSize | None = None
@@ -111,16 +111,16 @@ class DownwardMetrics(Model):
 
 
 class FilesystemVirtiofs(Model):
-    """Sharing over virtiofs (no settings)."""
+    """Shares the volume over virtiofs (no settings)."""
 
 
 class Filesystem(Model):
     """A directory shared with the guest, instead of a disk."""
 
     name: str
-    """Name of the volume to share; also the tag by which the guest mounts it."""
+    """Name of the volume to share, which is also the tag by which the guest mounts it."""
     virtiofs: FilesystemVirtiofs
-    """`{}`: share over virtiofs, for which the guest needs a driver."""
+    """`{}` shares the volume over virtiofs, for which the guest needs a driver."""
 
 
 class VGPUDisplayOptions(Model):
@@ -129,7 +129,7 @@ class VGPUDisplayOptions(Model):
     enabled: bool | None = None
     """Whether the virtual GPU provides the VM's display. Default: true."""
     ram_fb: FeatureState | None = field(default=None, name="ramFB")
-    """A simple framebuffer that shows the boot until the guest's GPU driver is loaded. Default: on."""
+    """A simple framebuffer that shows the boot process until the guest's GPU driver is loaded. Default: on."""
 
 
 class VGPUOptions(Model):
@@ -145,11 +145,11 @@ class GPU(Model):
     name: str
     """Name of this device within the VM."""
     device_name: str | None = None
-    """Name of the node's resource, for example `nvidia.com/TU104GL_Tesla_T4`. Excludes `claimName`."""
+    """Name of the node's resource, for example `nvidia.com/TU104GL_Tesla_T4`. Mutually exclusive with `claimName`."""
     claim_name: str | None = None
-    """Entry of the VM's `resourceClaims` to take the GPU from. Excludes `deviceName`."""
+    """Name of the entry in `resourceClaims` that provides the GPU. Mutually exclusive with `deviceName`."""
     request_name: str | None = None
-    """Request of the claim that provides this GPU; used with `claimName`."""
+    """Name of the request in the claim that provides this GPU; used with `claimName`."""
     virtual_gpu_options: VGPUOptions | None = field(default=None, name="virtualGPUOptions")
     """Display settings, for virtual GPUs only."""
     tag: str | None = None
@@ -162,11 +162,11 @@ class HostDevice(Model):
     name: str
     """Name of this device within the VM."""
     device_name: str | None = None
-    """Name of the node's resource, for example `intel.com/qat`. Excludes `claimName`."""
+    """Name of the node's resource, for example `intel.com/qat`. Mutually exclusive with `claimName`."""
     claim_name: str | None = None
-    """Entry of the VM's `resourceClaims` to take the device from. Excludes `deviceName`."""
+    """Name of the entry in `resourceClaims` that provides the device. Mutually exclusive with `deviceName`."""
     request_name: str | None = None
-    """Request of the claim that provides this device; used with `claimName`."""
+    """Name of the request in the claim that provides this device; used with `claimName`."""
     tag: str | None = None
     """Tag of this device in the config drive's metadata."""
 
@@ -177,16 +177,16 @@ class Input(Model):
     name: str
     """Name of this device within the VM."""
     type: str
-    """Type of device; only `tablet`, a pointer that follows the viewer's mouse."""
+    """Type of device; must be `tablet`, a pointer that follows the viewer's mouse."""
     bus: str | None = None
-    """Bus of the device: `usb` or `virtio`. Default: that of the preference, or `usb`."""
+    """Bus of the device: `usb` or `virtio`. Default: the bus in the preference, or `usb`."""
 
 
 class PanicDevice(Model):
     """A panic device, which reports a crash of the guest to the host."""
 
     model: str | None = None
-    """`isa`, `hyperv` (Windows) or `pvpanic`; chosen by architecture when absent."""
+    """Model of the device: `isa`, `hyperv` (Windows) or `pvpanic`; depends on the architecture when absent."""
 
 
 class Rng(Model):
@@ -199,7 +199,7 @@ class SoundDevice(Model):
     name: str
     """Name of this device within the VM."""
     model: str | None = None
-    """Model of the card: `ich9` or `ac97`. Default: that of the preference, or `ich9`."""
+    """Model of the card: `ich9` or `ac97`. Default: the model in the preference, or `ich9`."""
 
 
 class TPMDevice(Model):
@@ -208,14 +208,14 @@ class TPMDevice(Model):
     enabled: bool | None = None
     """`false` removes the TPM even if the preference has one. Default: true."""
     persistent: bool | None = None
-    """`true` keeps the TPM's keys when the VM is stopped, as disk encryption bound to the TPM needs. Default: false."""
+    """`true` keeps the TPM's keys when the VM is stopped, for disk encryption bound to the TPM. Default: false."""
 
 
 class VideoDevice(Model):
     """The emulated graphics card."""
 
     type: str | None = None
-    """`vga`, `bochs`, `virtio` or `ramfb`. Default on amd64: `vga` for BIOS guests, `bochs` for EFI guests."""
+    """Type of the card: `vga`, `bochs`, `virtio` or `ramfb`. Default on amd64: `vga` with BIOS, `bochs` with EFI."""
 
 
 class Diag288Watchdog(Model):
@@ -238,9 +238,9 @@ class Watchdog(Model):
     name: str
     """Name of this device within the VM."""
     i6300esb: I6300ESBWatchdog | None = None
-    """PCI model for amd64. Excludes `diag288`."""
+    """PCI model for amd64. Mutually exclusive with `diag288`."""
     diag288: Diag288Watchdog | None = None
-    """Model for s390x. Excludes `i6300esb`."""
+    """Model for s390x. Mutually exclusive with `i6300esb`."""
 
 
 class Devices(Model):
@@ -249,7 +249,7 @@ class Devices(Model):
     disks: list[Disk] | None = None
     """Disks, CD-ROMs and LUNs; a volume that no disk or filesystem refers to gets a plain disk."""
     interfaces: list[Interface] | None = None
-    """Network interfaces, one for each entry of `networks`; one on the pod network when both lists are absent."""
+    """Network interfaces, one for each entry in `networks`; one on the pod network when both lists are absent."""
     filesystems: list[Filesystem] | None = None
     """Volumes shared with the guest as directories."""
     gpus: list[GPU] | None = None
@@ -257,7 +257,7 @@ class Devices(Model):
     host_devices: list[HostDevice] | None = None
     """Other devices of the node to pass through; conflicts with an instance type that has host devices."""
     inputs: list[Input] | None = None
-    """Input devices in addition to those of the machine type."""
+    """Input devices in addition to those that the machine type has."""
     panic_devices: list[PanicDevice] | None = None
     """Devices that report a guest's crash to the host."""
     video: VideoDevice | None = None
@@ -275,24 +275,24 @@ class Devices(Model):
     downward_metrics: DownwardMetrics | None = None
     """`{}` provides host metrics to the guest through a virtio-serial port."""
     autoattach_graphics_device: bool | None = None
-    """Attach a graphics card, which VNC requires. Default: true."""
+    """Whether the VM has a graphics card, which VNC requires. Default: true."""
     autoattach_input_device: bool | None = None
-    """Attach a tablet if `inputs` has none; recommended for VNC. Default: false."""
+    """Whether the VM has a tablet even if `inputs` has none; recommended for VNC. Default: false."""
     autoattach_mem_balloon: bool | None = None
-    """Attach a memory balloon, which also reports the guest's memory use. Default: true."""
+    """Whether the VM has a memory balloon, which also reports the guest's memory use. Default: true."""
     autoattach_pod_interface: bool | None = None
-    """Attach an interface on the pod network when no networks are listed. Default: true."""
+    """Whether the VM has an interface on the pod network when no networks are listed. Default: true."""
     autoattach_serial_console: bool | None = None
-    """Attach a serial console, which `virtctl console` requires. Default: true."""
+    """Whether the VM has a serial console, which `virtctl console` requires. Default: true."""
     log_serial_console: bool | None = None
-    """Log the output of the serial console; the cluster's configuration decides if absent."""
+    """Whether the output of the serial console is logged; the cluster's configuration decides if absent."""
     autoattach_vsock: bool | None = field(default=None, name="autoattachVSOCK")
-    """Attach a VSOCK device, for communication between host and guest without a network. Default: false."""
+    """Whether the VM has a VSOCK device, for communication with the host without a network. Default: false."""
     block_multi_queue: bool | None = None
-    """Give each virtio disk one queue per vCPU, for parallel I/O. Default: false."""
+    """Whether each virtio disk has one queue per vCPU, for parallel I/O. Default: false."""
     network_interface_multiqueue: bool | None = None
-    """Give each virtio interface one queue per vCPU. Default: false."""
+    """Whether each virtio interface has one queue per vCPU. Default: false."""
     use_virtio_transitional: bool | None = None
-    """Also support the old virtio version 0.9, for guests such as CentOS 6. Default: false."""
+    """Whether the old virtio version 0.9 is supported too, for guests such as CentOS 6. Default: false."""
     disable_hotplug: bool | None = None
     """`true` disables hotplug of disks. Default: false."""

@@ -1,4 +1,4 @@
-"""Structs of the virtual hardware of a guest: CPU, memory, firmware, machine type and node resources."""
+"""Structs for the virtual hardware of a guest: CPU, memory, firmware, machine type and node resources."""
 
 from typing import Literal
 
@@ -29,11 +29,11 @@ class CPUFeature(Model):
     name: str
     """Name of the feature in libvirt, for example `avx2` or `vmx`."""
     policy: str | None = None
-    """`force`, `require` (default; runs only on nodes with the feature), `optional`, `disable` or `forbid`."""
+    """Policy: `force`, `require` (default; runs only on nodes with the feature), `optional`, `disable` or `forbid`."""
 
 
 class NUMAGuestMappingPassthrough(Model):
-    """Copies the NUMA layout of the node's pinned CPUs into the guest (no settings)."""
+    """Gives the guest the NUMA layout of the CPUs that it is pinned to (no settings)."""
 
 
 class NUMA(Model):
@@ -54,7 +54,7 @@ class CPU(Model):
     """The virtual CPUs: number, topology, model and placement."""
 
     guest: UInt32 | None = None
-    """Number of vCPUs, laid out by the preference, else one per socket. Excludes `sockets`, `cores` and `threads`."""
+    """Number of vCPUs; the preference sets their topology, by default one per socket. Conflicts with a topology."""
     sockets: UInt32 | None = None
     """CPU sockets, at least 1; vCPUs = sockets x cores x threads. Conflicts with an instance type and with `guest`."""
     cores: UInt32 | None = None
@@ -62,11 +62,11 @@ class CPU(Model):
     threads: UInt32 | None = None
     """Threads per core, at least 1. Conflicts with an instance type and with `guest`."""
     max_sockets: UInt32 | None = None
-    """Maximum sockets of the running VM with CPU hotplug. An instance type's value replaces it."""
+    """Maximum sockets of the running VM with CPU hotplug; a value in the instance type takes precedence."""
     model: str | None = None
     """CPU model by its libvirt name, `host-model` (default), or `host-passthrough` for exactly the node's CPU."""
     features: list[CPUFeature] | None = None
-    """CPU features to add or remove; a preference adds features that are not named here."""
+    """CPU features to add or remove; a preference adds features that are not listed here."""
     dedicated_cpu_placement: bool | None = None
     """`true` pins each vCPU to a dedicated CPU of the node. Default: false."""
     isolate_emulator_thread: bool | None = None
@@ -74,16 +74,16 @@ class CPU(Model):
     numa: NUMA | None = None
     """The guest's NUMA layout; a single node when absent."""
     realtime: Realtime | None = None
-    """Tunes the vCPUs for low latency at the cost of throughput."""
+    """Settings that tune the vCPUs for low latency, at the cost of throughput."""
 
 
 class ACPI(Model):
     """License tables for a Windows guest, each read from a `secret` volume of this VM."""
 
     msdm_name_ref: str | None = None
-    """Name of the volume that holds the MSDM table, with the product key of Windows 8 and later."""
+    """Name of the volume that contains the MSDM table, with the product key of Windows 8 and later."""
     slic_name_ref: str | None = None
-    """Name of the volume that holds the SLIC table, used to activate Windows 7 and older."""
+    """Name of the volume that contains the SLIC table, used to activate Windows 7 and older."""
 
 
 class BIOS(Model):
@@ -97,7 +97,7 @@ class EFI(Model):
     """The UEFI firmware."""
 
     secure_boot: bool | None = None
-    """Boot only signed boot loaders; needs the feature `smm`. Default: true; set `false` for unsigned guests."""
+    """Whether only signed boot loaders are booted, which needs the feature `smm`. Default: true."""
     persistent: bool | None = None
     """`true` keeps the firmware's variables (boot entries, enrolled keys) when the VM is stopped. Default: false."""
 
@@ -106,16 +106,16 @@ class Bootloader(Model):
     """The firmware that starts the guest: either BIOS or EFI."""
 
     bios: BIOS | None = None
-    """Boot with the legacy BIOS, the default on x86. Excludes `efi`."""
+    """Boot with the legacy BIOS, the default on x86. Mutually exclusive with `efi`."""
     efi: EFI | None = None
-    """Boot with UEFI, as recent Windows and all Arm guests need. Excludes `bios`."""
+    """Boot with UEFI, as recent Windows and all Arm guests need. Mutually exclusive with `bios`."""
 
 
 class KernelBootContainer(Model):
     """A container image with a kernel, an initial RAM disk, or both."""
 
     image: str
-    """Reference of the container image."""
+    """Reference to the container image."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
     """When to pull: `Always` is the default for the tag `latest`, `IfNotPresent` for others."""
     image_pull_secret: str | None = None
@@ -130,7 +130,7 @@ class KernelBoot(Model):
     """Boots a kernel directly, without a boot loader."""
 
     container: KernelBootContainer | None = None
-    """Container image of the kernel and initial RAM disk."""
+    """Container image with the kernel and the initial RAM disk."""
     kernel_args: str | None = None
     """Kernel command line, for example `console=ttyS0 root=/dev/vda1`. Needs a kernel in `container`."""
 
@@ -139,7 +139,7 @@ class Firmware(Model):
     """Boot settings, and the identity that the firmware reports."""
 
     bootloader: Bootloader | None = None
-    """BIOS or EFI; when absent, the preference decides, then the architecture."""
+    """BIOS or EFI; when absent, the preference decides, or else the architecture."""
     kernel_boot: KernelBoot | None = None
     """Boot a kernel from a container image instead of a boot loader."""
     uuid: str | None = None
@@ -220,7 +220,7 @@ class ReservedOverhead(Model):
     added_overhead: Quantity | None = None
     """Memory in addition to the computed overhead, for example `256Mi`; increases the memory request."""
     mem_lock: str | None = None
-    """`Required` locks guest memory and overhead in RAM, as device DMA needs; `NotRequired` is the default."""
+    """`Required` locks guest memory and overhead in RAM, which device DMA requires; `NotRequired` is the default."""
 
 
 class Memory(Model):
@@ -231,13 +231,13 @@ class Memory(Model):
     max_guest: Quantity | None = None
     """Maximum memory of the running VM with hotplug; at least `guest`."""
     hugepages: Hugepages | None = None
-    """Use huge pages of the node; conflicts with an instance type that sets them."""
+    """Use huge pages of the node; conflicts with an instance type that sets huge pages."""
     reserved_overhead: ReservedOverhead | None = None
     """Adjusts the memory that is reserved in addition to the guest's memory."""
 
 
 class ResourceRequirements(Model):
-    """CPU and memory requests and limits; usually derived. They conflict with an instance type's sizes."""
+    """CPU and memory requests and limits; they conflict with an instance type that sets the sizes."""
 
     requests: dict[str, Quantity] | None = None
     """Requests: `cpu` in CPUs (`500m` is half a CPU), `memory` in bytes. Default: derived from the guest's size."""
@@ -251,11 +251,11 @@ class DomainSpec(Model, kw_only=True):
     """The virtual hardware of the guest and its node resources."""
 
     cpu: CPU | None = None
-    """Virtual CPUs; an instance type's `cpu` replaces most fields. Default: one vCPU."""
+    """Virtual CPUs; most fields conflict with an instance type. Default: one vCPU."""
     memory: Memory | None = None
     """Guest memory; conflicts with an instance type that sets memory."""
     resources: ResourceRequirements | None = None
-    """Requests and limits on the node; leave it out when an instance type is used."""
+    """Resource requests and limits; omit them when an instance type is used."""
     machine: Machine | None = None
     """Machine type; set when the VM is created, so that upgrades do not change it."""
     chassis: Chassis | None = None
@@ -263,17 +263,17 @@ class DomainSpec(Model, kw_only=True):
     firmware: Firmware | None = None
     """Boot firmware and the identity that it reports."""
     features: Features | None = None
-    """ACPI, Hyper-V enlightenments and other features; a preference sets absent ones."""
+    """ACPI, Hyper-V enlightenments and other features; a preference sets features that are absent here."""
     clock: Clock | None = None
     """Hardware clock and timers."""
     devices: Devices
     """Disks, network interfaces and all other devices; required, at least as `{}`."""
     io_threads: DiskIOThreads | None = None
-    """Settings of the disk I/O threads; conflicts with an instance type that has its own."""
+    """Settings of the disk I/O threads; conflicts with an instance type that has such settings."""
     io_threads_policy: str | None = None
     """How disks share I/O threads: `shared`, `auto` or `supplementalPool`. No I/O threads when absent."""
     launch_security: LaunchSecurity | None = None
-    """Encrypts the guest or isolates it from its host; conflicts with an instance type that sets it."""
+    """Encryption of the guest, or isolation from its host; conflicts with `launchSecurity` of an instance type."""
     reboot_policy: str | None = None
     """`Reboot` (default) reboots the guest in place; `Terminate` recreates it, so that spec changes take effect."""
 

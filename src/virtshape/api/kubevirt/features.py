@@ -1,7 +1,7 @@
 """
-Structs of the guest's clock, timers and hypervisor features.
+Structs for the guest's clock, timers and hypervisor features.
 
-An empty block (`acpi: {}`) enables a feature; an absent one is left to the preference, then to the machine type.
+An empty block (`acpi: {}`) enables a feature. If the block is absent, the preference or else the machine type decides.
 """
 
 from virtshape.api.model import Int32, Model, UInt32
@@ -13,7 +13,7 @@ class HPETTimer(Model):
     present: bool | None = None
     """Whether the guest has this timer; `false` removes it even if the machine type has one. Default: true."""
     tick_policy: str | None = None
-    """How late ticks are delivered: `delay`, `catchup`, `merge` or `discard`."""
+    """How delayed ticks are delivered: `delay`, `catchup`, `merge` or `discard`."""
 
 
 class HypervTimer(Model):
@@ -36,7 +36,7 @@ class PITTimer(Model):
     present: bool | None = None
     """Whether the guest has this timer; `false` removes it. Default: true."""
     tick_policy: str | None = None
-    """How late ticks are delivered: `delay`, `catchup` or `discard`."""
+    """How delayed ticks are delivered: `delay`, `catchup` or `discard`."""
 
 
 class RTCTimer(Model):
@@ -45,13 +45,13 @@ class RTCTimer(Model):
     present: bool | None = None
     """Whether the guest has this timer; `false` removes it. Default: true."""
     tick_policy: str | None = None
-    """How late ticks are delivered: `delay` or `catchup`; Windows guests usually need `catchup`."""
+    """How delayed ticks are delivered: `delay` or `catchup`; Windows guests usually need `catchup`."""
     track: str | None = None
-    """Which time the clock follows: `guest` stops while the VM is paused, `wall` follows the host's clock."""
+    """The time that the clock follows: `guest` time, which stops while the VM is paused, or `wall` time of the host."""
 
 
 class Timer(Model):
-    """The timers of a guest; an absent one is left to the machine type."""
+    """The timers of a guest; the machine type decides whether the guest has a timer that is absent here."""
 
     hpet: HPETTimer | None = None
     """High Precision Event Timer; often disabled for Windows guests, where it costs CPU time."""
@@ -84,7 +84,7 @@ class Clock(Model):
 
 
 class FeatureState(Model):
-    """A feature that is enabled when this is present, unless `enabled` is false."""
+    """A feature, which is enabled when this block is present, unless `enabled` is false."""
 
     enabled: bool | None = None
     """`true` turns the feature on, `false` off. Default: true."""
@@ -123,7 +123,7 @@ class TLBFlush(Model):
     enabled: bool | None = None
     """`true` turns the feature on, `false` off. Default: true."""
     direct: FeatureState | None = None
-    """Nested guests flush directly through the host; faster for Windows with virtualization-based security."""
+    """Nested guests flush directly through the host, which is faster for virtualization-based security in Windows."""
     extended: FeatureState | None = None
     """The guest can flush single address ranges instead of the whole TLB."""
 
@@ -138,7 +138,7 @@ class FeatureVendorID(Model):
 
 
 class FeatureHyperv(Model):
-    """Hyper-V enlightenments, which make Windows run faster on KVM; an absent one is left to the machine type."""
+    """Hyper-V enlightenments, which make Windows run faster on KVM; the machine type decides about absent ones."""
 
     evmcs: FeatureState | None = None
     """Enlightened VMCS: faster exits from nested guests, but without other nesting features. Needs `vapic`."""
@@ -149,7 +149,7 @@ class FeatureHyperv(Model):
     reenlightenment: FeatureState | None = None
     """Notifies the guest when the TSC frequency changes, for example after a live migration."""
     relaxed: FeatureState | None = None
-    """The guest tolerates late timer interrupts on a busy host instead of a blue screen."""
+    """The guest tolerates late timer interrupts on a busy host instead of crashing."""
     reset: FeatureState | None = None
     """The guest can reset itself through a Hyper-V register. Needs `synic`."""
     runtime: FeatureState | None = None
@@ -157,7 +157,7 @@ class FeatureHyperv(Model):
     spinlocks: FeatureSpinlocks | None = None
     """Long waits for a lock are reported to the host, which then runs another vCPU."""
     synic: FeatureState | None = None
-    """The synthetic interrupt controller, on which `synictimer` and `reset` build."""
+    """The synthetic interrupt controller, which `synictimer` and `reset` require."""
     synictimer: SyNICTimer | None = None
     """Synthetic timers, which avoid most periodic ticks of an idle Windows guest."""
     tlbflush: TLBFlush | None = None
@@ -167,7 +167,7 @@ class FeatureHyperv(Model):
     vendorid: FeatureVendorID | None = None
     """The hypervisor vendor name that the guest sees."""
     vpindex: FeatureState | None = None
-    """Each vCPU can read its own number; `ipi`, `synic` and `tlbflush` rely on it."""
+    """Each vCPU can read its own number, on which `ipi`, `synic` and `tlbflush` rely."""
 
 
 class HyperVPassthrough(Model):
@@ -190,11 +190,11 @@ class Features(Model):
     acpi: FeatureState | None = None
     """ACPI tables; without them a guest cannot be shut down cleanly. Default: on."""
     apic: FeatureAPIC | None = None
-    """The x86 interrupt controller; left to the machine type when absent."""
+    """The x86 interrupt controller; the machine type decides when absent."""
     hyperv: FeatureHyperv | None = None
     """Individual Hyper-V enlightenments for Windows guests. Cannot be combined with `hypervPassthrough`."""
     hyperv_passthrough: HyperVPassthrough | None = None
-    """Every Hyper-V enlightenment of the node; excludes `hyperv` and live migration."""
+    """Every Hyper-V enlightenment of the node. Mutually exclusive with `hyperv`; prevents live migration."""
     kvm: FeatureKVM | None = None
     """Visibility of KVM in the guest."""
     pvspinlock: FeatureState | None = None

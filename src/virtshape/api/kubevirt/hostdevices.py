@@ -1,5 +1,5 @@
 """
-Structs of the configuration of host devices that VMs may use: PCI, USB and mediated devices such as vGPUs.
+Structs for the configuration of host devices that VMs may use: PCI, USB and mediated devices such as vGPUs.
 
 A VM refers to a device by its resource name.
 """
@@ -8,7 +8,7 @@ from virtshape.api.model import Settings
 
 
 class NodeMediatedDeviceTypesConfig(Settings):
-    """Which mediated devices to create on some nodes."""
+    """The mediated devices to create on some nodes."""
 
     node_selector: dict[str, str]
     """Labels of the nodes."""
@@ -19,14 +19,14 @@ class NodeMediatedDeviceTypesConfig(Settings):
 
 
 class MediatedDevicesConfiguration(Settings):
-    """Which mediated devices to create on the nodes."""
+    """The mediated devices to create on the nodes."""
 
     enabled: bool | None = None
     """Whether devices are created and removed automatically; true by default."""
     mediated_device_types: list[str] | None = None
     """Types to create on every node whose cards offer them, such as nvidia-222."""
     node_mediated_device_types: list[NodeMediatedDeviceTypesConfig] | None = None
-    """Other types for certain nodes."""
+    """Types to create on certain nodes, instead of the cluster-wide list."""
     mediated_devices_types: list[str] | None = None
     """Deprecated in favour of mediatedDeviceTypes."""
 
@@ -39,7 +39,7 @@ class MediatedHostDevice(Settings):
     resource_name: str
     """Resource name in VMs, such as nvidia.com/GRID_T4-1Q."""
     external_resource_provider: bool | None = None
-    """Set true if another device plugin provides these devices."""
+    """Set to true if another device plugin provides these devices."""
 
 
 class PciHostDevice(Settings):
@@ -50,7 +50,7 @@ class PciHostDevice(Settings):
     resource_name: str
     """Resource name in VMs, such as nvidia.com/TU104GL_Tesla_T4."""
     external_resource_provider: bool | None = None
-    """Set true if another device plugin provides these devices."""
+    """Set to true if another device plugin provides these devices."""
 
 
 class USBSelector(Settings):
@@ -70,7 +70,7 @@ class USBHostDevice(Settings):
     selectors: list[USBSelector] | None = None
     """The devices in the set; a VM gets one of each."""
     external_resource_provider: bool | None = None
-    """Set true if another device plugin provides these devices."""
+    """Set to true if another device plugin provides these devices."""
 
 
 class PermittedHostDevices(Settings):
@@ -81,4 +81,4 @@ class PermittedHostDevices(Settings):
     mediated_devices: list[MediatedHostDevice] | None = None
     """Mediated devices, such as vGPUs."""
     usb: list[USBHostDevice] | None = None
-    """USB devices."""
+    """Sets of USB devices."""

@@ -1,12 +1,12 @@
 """
-Structs of VirtualMachineInstance: one run of a virtual machine, with all sizes and devices.
+Structs for VirtualMachineInstances. An instance is one run of a virtual machine, with all sizes and devices.
 
 A VM's template has the same spec. In an instance, the instance type and preference are already applied.
 """
 
 from typing import Final, Literal
 
-from virtshape.api.core.pod import ExecAction, HTTPGetAction, TCPSocketAction
+from virtshape.api.core.podshared import ExecAction, HTTPGetAction, TCPSocketAction
 from virtshape.api.core.scheduling import Affinity, PodDNSConfig, Toleration, TopologySpreadConstraint
 from virtshape.api.kubevirt.credentials import AccessCredential
 from virtshape.api.kubevirt.domain import DomainSpec
@@ -29,7 +29,7 @@ class Probe(Model):
     guest_agent_ping: GuestAgentPing | None = None
     """`{}` pings the QEMU guest agent."""
     exec: ExecAction | None = None
-    """Command that the QEMU guest agent runs; healthy if its exit code is 0. Without an agent the check fails."""
+    """Command that the QEMU guest agent runs; exit code 0 means healthy. Without an agent the check fails."""
     http_get: HTTPGetAction | None = None
     """HTTP request to the guest; a status from 200 to 399 means healthy."""
     tcp_socket: TCPSocketAction | None = None
@@ -41,7 +41,7 @@ class Probe(Model):
     timeout_seconds: Int32 | None = None
     """Timeout of a check in seconds, at least 1. Default: 1."""
     success_threshold: Int32 | None = None
-    """Consecutive successes until a failed guest is healthy; 1 for liveness. Default: 1."""
+    """Consecutive successes until a failed guest is healthy; must be 1 for liveness. Default: 1."""
     failure_threshold: Int32 | None = None
     """Consecutive failures until a healthy guest has failed, at least 1. Default: 3."""
 
@@ -50,24 +50,28 @@ class VirtualMachineInstanceResourceClaim(Model):
     """Devices to allocate before the VM starts; exactly one of claim and template must be set."""
 
     name: str
-    """Name by which GPUs, host devices and networks refer to this entry; a DNS label, used once per VM."""
+    """Name by which GPUs, host devices and networks refer to this entry; a DNS label, unique in the VM."""
     resource_claim_name: str | None = None
-    """An existing ResourceClaim in the VM's namespace. Excludes `resourceClaimTemplateName`."""
+    """An existing ResourceClaim in the VM's namespace. Mutually exclusive with `resourceClaimTemplateName`."""
     resource_claim_template_name: str | None = None
-    """A ResourceClaimTemplate from which each start creates a claim. Excludes `resourceClaimName`."""
+    """A ResourceClaimTemplate from which each start creates a claim. Mutually exclusive with `resourceClaimName`."""
 
 
 class VirtualMachineInstanceSpec(Model, kw_only=True):
     """The specification of an instance: hardware, storage, networks and scheduling."""
 
     architecture: str | None = None
-    """CPU architecture of the guest: `amd64`, `arm64` or `s390x`. Default: that of the cluster."""
+    """
+    CPU architecture of the guest: `amd64`, `arm64` or `s390x`.
+
+    Default: the architecture that the cluster's configuration sets.
+    """
     domain: DomainSpec
-    """The virtual hardware."""
+    """The virtual hardware of the guest."""
     networks: list[Network] | None = None
     """Networks to connect to, each with an interface of the same name; the pod network when absent."""
     volumes: list[Volume] | None = None
-    """Contents of disks and shared directories, which refer to volumes by name."""
+    """Volumes with the content of disks and filesystems, which refer to them by name."""
     access_credentials: list[AccessCredential] | None = None
     """SSH keys and passwords to set in the guest."""
     resource_claims: list[VirtualMachineInstanceResourceClaim] | None = None
@@ -77,11 +81,11 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     hostname: str | None = None
     """Host name offered to the guest by DHCP and cloud-init. Default: the name of the VM."""
     subdomain: str | None = None
-    """Headless service for DNS names such as `hostname.subdomain.namespace.svc`. None when absent."""
+    """Name of the headless Service for DNS names such as `hostname.subdomain.namespace.svc`."""
     dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] | None = None
     """Source of name servers; `None` uses only those of `dnsConfig`. Default: `ClusterFirst`."""
     dns_config: PodDNSConfig | None = None
-    """Name servers, search domains and options in addition to those of `dnsPolicy`."""
+    """Name servers, search domains and options in addition to those that result from `dnsPolicy`."""
     node_selector: dict[str, str] | None = None
     """Labels that a node must have to run this VM; conflicts with an instance type that has a selector."""
     affinity: Affinity | None = None
@@ -91,19 +95,23 @@ class VirtualMachineInstanceSpec(Model, kw_only=True):
     topology_spread_constraints: list[TopologySpreadConstraint] | None = None
     """Constraints on the distribution of VMs over zones or nodes."""
     scheduler_name: str | None = None
-    """Scheduler that picks the node; conflicts with an instance type that names one. Default: the cluster's."""
+    """
+    Scheduler that picks the node; conflicts with an instance type that sets one.
+
+    Default: the scheduler of the cluster.
+    """
     priority_class_name: str | None = None
-    """PriorityClass of the VM, for preemption on full nodes. Default: the cluster's."""
+    """PriorityClass of the VM, for preemption on full nodes. Default: the default class of the cluster."""
     service_account_name: str | None = None
-    """ServiceAccount to run the launcher as; the guest gets its token only by a `serviceAccount` volume."""
+    """ServiceAccount that the launcher runs as; the guest gets a token only through a `serviceAccount` volume."""
     eviction_strategy: str | None = None
-    """On a node drain: `None` stops the VM; `LiveMigrate`, `LiveMigrateIfPossible` or `External` move it."""
+    """Action on a node drain: `None` (stop), `LiveMigrate`, `LiveMigrateIfPossible` or `External` (by another tool)."""
     start_strategy: str | None = None
-    """`Paused` starts the VM but holds its vCPUs until `virtctl unpause vm`. If absent, the guest runs at once."""
+    """`Paused` starts the VM with paused vCPUs, until `virtctl unpause vm`. If absent, the guest runs immediately."""
     termination_grace_period_seconds: int | None = None
-    """Seconds for the guest to shut down before it is powered off; 0 powers off at once. Default: 30."""
+    """Seconds that the guest has to shut down before it is powered off; 0 powers it off immediately. Default: 30."""
     liveness_probe: Probe | None = None
-    """If this check fails, the instance is stopped; the VM's run strategy may then start a new one."""
+    """If this check fails, the instance is stopped; the VM's run strategy may then start a new instance."""
     readiness_probe: Probe | None = None
     """A check that decides whether services send traffic to the VM."""
 
@@ -114,11 +122,11 @@ class VirtualMachineInstance(KubernetesObject, kw_only=True):
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""
     kind: str
-    """`VirtualMachineInstance`."""
+    """The kind of this object: `VirtualMachineInstance`."""
     metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstanceSpec
-    """The complete specification; mostly immutable once the instance exists."""
+    """The complete specification; most fields are immutable once the instance exists."""
     status: VirtualMachineInstanceStatus | None = None
     """Observed state of the instance; written by the controllers."""
 

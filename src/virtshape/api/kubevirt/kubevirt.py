@@ -1,14 +1,14 @@
 """
-Structs of the KubeVirt object: the settings of an installation and its status.
+Structs for the KubeVirt object: the settings of an installation and its status.
 
-There is one object, named `kubevirt`; changes take effect at once.
+An installation has one such object, named `kubevirt`. Changes to the object take effect immediately.
 """
 
 from typing import Literal
 
 from msgspec import field
 
-from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.kubevirt.components import (
     ComponentConfig,
     CustomizeComponents,
@@ -24,11 +24,11 @@ class KubeVirtSpec(Model):
     """Settings for VMs in this cluster and for the installation."""
 
     configuration: KubeVirtConfiguration | None = None
-    """Settings for VMs."""
+    """Settings for VMs in this cluster."""
     infra: ComponentConfig | None = None
     """Replicas and scheduling constraints of the control plane."""
     workloads: ComponentConfig | None = None
-    """Scheduling constraints of the node agents, and thereby of VMs."""
+    """Scheduling constraints of the node agents, which also apply to VMs."""
     workload_update_strategy: KubeVirtWorkloadUpdateStrategy | None = None
     """How running VMs get a new launcher after an update."""
     uninstall_strategy: str | None = None
@@ -46,7 +46,7 @@ class KubeVirtSpec(Model):
     image_pull_secrets: list[LocalObjectReference] | None = None
     """Image pull secrets of the components."""
     monitor_namespace: str | None = None
-    """Namespace of Prometheus."""
+    """Namespace that Prometheus runs in."""
     monitor_account: str | None = None
     """Service account of Prometheus, which is allowed to read metrics; prometheus-k8s by default."""
     service_monitor_namespace: str | None = None
@@ -67,11 +67,11 @@ class KubeVirtCondition(Model):
     type: str
     """Type of the condition, such as Available, Progressing or Degraded."""
     status: str
-    """True, False or Unknown."""
+    """Status of the condition: True, False or Unknown."""
     reason: str | None = None
     """Reason for the status, in CamelCase."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     last_probe_time: Time | None = None
@@ -82,15 +82,15 @@ class GenerationStatus(Model):
     """The last written generation of an installed object."""
 
     name: str
-    """The object's name."""
+    """Name of the installed object."""
     group: str
-    """The object's API group."""
+    """API group of the installed object."""
     last_generation: int
     """Generation after the last write; a higher generation means that another client changed the object."""
     resource: str
-    """The object's resource, such as deployments."""
+    """Resource of the installed object, such as deployments."""
     namespace: str | None = None
-    """The object's namespace."""
+    """Namespace of the installed object."""
     hash: str | None = None
     """Digest of the content, for objects that have no generation."""
 
@@ -99,7 +99,7 @@ class KubeVirtStatus(Model):
     """State of the installation."""
 
     phase: str | None = None
-    """Deploying, Deployed, Deleting or Deleted."""
+    """Phase of the installation: Deploying, Deployed, Deleting or Deleted."""
     conditions: list[KubeVirtCondition] | None = None
     """Current conditions, one per type."""
     observed_generation: int | None = None
@@ -107,7 +107,7 @@ class KubeVirtStatus(Model):
     operator_version: str | None = None
     """Version of the operator."""
     default_architecture: str | None = None
-    """Architecture of VMs that name none."""
+    """Architecture of VMs that do not set one."""
     outdated_virtual_machine_instance_workloads: Int32 | None = None
     """Number of running VMs with an outdated launcher."""
     observed_kube_virt_version: str | None = None
@@ -136,9 +136,9 @@ class KubeVirt(KubernetesObject, kw_only=True):
     """The configuration of KubeVirt; there is one object, named kubevirt in the namespace kubevirt."""
 
     api_version: str
-    """kubevirt.io/v1."""
+    """The group and version: kubevirt.io/v1."""
     kind: str
-    """Always KubeVirt."""
+    """The kind of this object: KubeVirt."""
     metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: KubeVirtSpec

@@ -1,7 +1,7 @@
 """
-Structs of live migration: settings, and the state that an instance reports.
+Structs for live migration: settings, and the state that an instance reports.
 
-Source and target report separately, since they may be in different clusters.
+Source and target report their states separately, because they may be in different clusters.
 """
 
 from msgspec import field
@@ -26,15 +26,15 @@ class MigrationConfiguration(Model):
     max_downtime_ms: int | None = None
     """Maximum downtime of the guest during the switch, in milliseconds; 900 by default."""
     allow_auto_converge: bool | None = None
-    """Set true to slow down a guest that writes memory faster than it can be copied; false by default."""
+    """Set to true to slow down a guest that writes memory faster than it can be copied; false by default."""
     allow_post_copy: bool | None = None
-    """Set true to allow post-copy: a lost connection then crashes the guest."""
+    """Set to true to allow post-copy, in which a lost connection crashes the guest."""
     allow_workload_disruption: bool | None = None
-    """Set true to complete a slow migration by post-copy or by pausing the guest, instead of cancelling it."""
+    """Set to true to complete a slow migration by post-copy or by pausing the guest, instead of cancelling it."""
     unsafe_migration_override: bool | None = None
-    """Set true to migrate even if checks report a risk for the guest; false by default."""
+    """Set to true to migrate even if checks report a risk for the guest; false by default."""
     disable_tls: bool | None = field(default=None, name="disableTLS")
-    """Set true to send the guest's memory unencrypted; false by default."""
+    """Set to true to send the guest's memory unencrypted; false by default."""
     match_se_linux_level_on_migration: bool | None = field(default=None, name="matchSELinuxLevelOnMigration")
     """Whether the target pod has the source's SELinux level, which shared volumes may need; true by default."""
     network: str | None = None
@@ -62,13 +62,13 @@ class StallDetectorOptions(Model):
     """Detection and handling of stuck migrations."""
 
     stall_progress_timeout: int | None = None
-    """Time window for progress in seconds; 40 by default."""
+    """Seconds within which a migration must make progress; 40 by default."""
     stall_margin: int | None = None
     """Percentage by which the remaining bytes must decrease to count as progress; 4 by default."""
     search_local_minima: bool | None = None
     """Whether a stuck migration waits for a moment with few remaining bytes; true by default."""
     patience_window_decay_factor: Quantity | None = None
-    """Factor by which the wait decreases each time; 0.5 by default."""
+    """Length of each wait as a fraction of the previous wait; 0.5 by default."""
     precopy_possible_factor: Quantity | None = None
     """Maximum ratio of expected downtime to maxDowntimeMs for a switch without post-copy; 1.5 by default."""
     switchover_timeout: int | None = None
@@ -91,19 +91,19 @@ class ExperimentalMigrationOptions(Model):
 
 
 class VMIMConfigurationOptions(MigrationConfiguration):
-    """The effective settings of a migration: those of the cluster, modified by a policy."""
+    """The effective settings of a migration: the cluster's settings, modified by a migration policy."""
 
     experimental: ExperimentalMigrationOptions | None = None
-    """Experimental settings."""
+    """Experimental settings of the migration."""
 
 
 class VirtualMachineInstanceMigrationSourceState(Model):
     """State of the migration source."""
 
     node: str | None = None
-    """Source node."""
+    """Name of the source node."""
     pod: str | None = None
-    """Source pod."""
+    """Name of the source pod."""
     migration_uid: str | None = field(default=None, name="migrationUID")
     """UID of the migration object on the source's side."""
     virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
@@ -126,13 +126,13 @@ class VirtualMachineInstanceMigrationTargetState(Model):
     """State of the migration target."""
 
     node: str | None = None
-    """Target node."""
+    """Name of the target node."""
     node_address: str | None = None
-    """Address of the target node for the copied memory."""
+    """Address on the target node to which the guest's memory is sent."""
     direct_migration_node_ports: dict[str, Int32] | None = None
-    """Open ports on the target node, each with its migration port."""
+    """Ports that are open on the target node, each mapped to its migration port."""
     pod: str | None = None
-    """Target pod."""
+    """Name of the target pod."""
     attachment_pod_uid: str | None = field(default=None, name="attachmentPodUID")
     """UID of the pod with the hotplugged volumes."""
     migration_uid: str | None = field(default=None, name="migrationUID")
@@ -187,21 +187,21 @@ class VirtualMachineInstanceMigrationState(Model):
     migration_network_type: str | None = None
     """Network of the migration: pod or migration."""
     source_node: str | None = None
-    """Source node."""
+    """Name of the source node."""
     source_pod: str | None = None
-    """Source pod."""
+    """Name of the source pod."""
     source_persistent_state_pvc_name: str | None = field(default=None, name="sourcePersistentStatePVCName")
     """Claim with the TPM and EFI state on the source, if it is persistent."""
     source_state: VirtualMachineInstanceMigrationSourceState | None = None
     """State of the source."""
     target_node: str | None = None
-    """Target node."""
+    """Name of the target node."""
     target_node_address: str | None = None
-    """Address of the target node for the copied memory."""
+    """Address on the target node to which the guest's memory is sent."""
     target_direct_migration_node_ports: dict[str, Int32] | None = None
-    """Open ports on the target node, each with its migration port."""
+    """Ports that are open on the target node, each mapped to its migration port."""
     target_pod: str | None = None
-    """Target pod."""
+    """Name of the target pod."""
     target_attachment_pod_uid: str | None = field(default=None, name="targetAttachmentPodUID")
     """UID of the pod with the hotplugged volumes on the target."""
     target_node_domain_detected: bool | None = None

@@ -1,5 +1,5 @@
 """
-Structs of VM networks and of the interfaces that connect the guest to them.
+Structs for VM networks and for the interfaces that connect the guest to them.
 
 A network defines the connection, and the interface of the same name defines how the guest sees it.
 """
@@ -22,13 +22,13 @@ class PodNetwork(Model):
     """The pod network of the cluster."""
 
     vm_network_cidr: str | None = field(default=None, name="vmNetworkCIDR")
-    """IPv4 range for the guest behind a masquerade interface. Default: `10.0.2.0/24`."""
+    """IPv4 range for guests with a masquerade interface. Default: `10.0.2.0/24`."""
     vm_ipv6_network_cidr: str | None = field(default=None, name="vmIPv6NetworkCIDR")
-    """IPv6 range for the guest behind a masquerade interface. Default: `fd10:0:2::/120`."""
+    """IPv6 range for guests with a masquerade interface. Default: `fd10:0:2::/120`."""
 
 
 class ClaimRequest(Model):
-    """A device from a resource claim of the VM."""
+    """A device that one of the VM's resource claims provides."""
 
     claim_name: str | None = None
     """Name of the VM's resource claim."""
@@ -40,7 +40,7 @@ class Network(Model):
     """A network of the guest; exactly one of pod, multus and resourceClaim must be set."""
 
     name: str
-    """Name by which an interface refers to this network; a DNS label, used once per VM."""
+    """Name by which an interface refers to this network; a DNS label, unique in the VM."""
     pod: PodNetwork | None = None
     """Connect to the pod network; at most one network of a VM can do so."""
     multus: MultusNetwork | None = None
@@ -87,7 +87,7 @@ class DeprecatedInterfaceMacvtap(Model):
 
 
 class InterfaceMasquerade(Model):
-    """Connects the guest through NAT, behind the pod's address (no settings)."""
+    """Connects the guest through NAT, with the pod's address as its external address (no settings)."""
 
 
 class DeprecatedInterfacePasst(Model):
@@ -106,7 +106,7 @@ class PortRange(Model):
     end: Int32
     """Last port, 1 to 65535 and not below `start`."""
     protocol: str
-    """`TCP` or `UDP`."""
+    """Protocol of the ports: `TCP` or `UDP`."""
 
 
 class Port(Model):
@@ -117,7 +117,7 @@ class Port(Model):
     name: str | None = None
     """Name for services to refer to, unique in the VM, such as `http`."""
     protocol: str | None = None
-    """`TCP` or `UDP`. Default: `TCP`."""
+    """Protocol of the port: `TCP` or `UDP`. Default: `TCP`."""
 
 
 class DeprecatedInterfaceSlirp(Model):
@@ -142,7 +142,7 @@ class Interface(Model):
     passt_binding: InterfacePasstBinding | None = None
     """`{}` connects through passt; the guest keeps the pod's address and needs no NAT."""
     binding: PluginBinding | None = None
-    """Connects with a binding plugin of the cluster's configuration."""
+    """A binding plugin that is registered in the cluster's configuration."""
     macvtap: DeprecatedInterfaceMacvtap | None = None
     """No longer supported; use `binding` with a macvtap plugin."""
     passt: DeprecatedInterfacePasst | None = None
@@ -154,18 +154,18 @@ class Interface(Model):
     mac_address: str | None = None
     """MAC address such as `02:00:5e:10:00:01`; generated when absent."""
     state: str | None = None
-    """`up` (default), `down` to unplug the cable, or `absent` to remove the interface from the running VM."""
+    """Link state: `up` (default), `down` to unplug the cable, or `absent` to remove the interface from a running VM."""
     ports: list[Port] | None = None
-    """Forwarded ports; all ports when absent. Excludes `portRanges`."""
+    """Forwarded ports; all ports when absent. Mutually exclusive with `portRanges`."""
     port_ranges: list[PortRange] | None = None
-    """Forwarded port ranges, on masquerade interfaces only. Excludes `ports`."""
+    """Forwarded port ranges, on masquerade interfaces only. Mutually exclusive with `ports`."""
     dhcp_options: DHCPOptions | None = None
-    """Additional DHCP options; for bridge and masquerade interfaces."""
+    """Additional DHCP options, for bridge and masquerade interfaces."""
     boot_order: UInt32 | None = None
     """Boot order, from 1, unique among interfaces and disks. No network boot when absent."""
     pci_address: str | None = None
-    """Fixed PCI address in the guest, such as `0000:81:01.10`."""
+    """Fixed PCI address in the guest, such as `0000:81:01.1`."""
     acpi_index: Int32 | None = None
-    """Number from 1 to 16383 that gives the interface a stable name in the guest; used once per VM."""
+    """Number from 1 to 16383 that gives the interface a stable name in the guest; unique in the VM."""
     tag: str | None = None
     """Tag of this interface in the config drive's metadata."""

@@ -1,5 +1,5 @@
 """
-Settings of the KubeVirt object that virtshape stores but does not support; warnings and descriptions use this list.
+Settings in the KubeVirt object that virtshape stores but does not support, for warnings and field descriptions.
 
 Every other setting has an effect. Fields within a listed setting have no effect either.
 """
@@ -85,5 +85,5 @@ NO_EFFECT: Final[dict[type[Struct], frozenset[str]]] = {
 
 
 def has_effect(struct: type[Struct], name: str) -> bool:
-    """Return True if a field of a struct has an effect; `name` is its JSON name."""
+    """Return True if virtshape acts on the field with this JSON name in the struct."""
     return name not in NO_EFFECT.get(struct, ())

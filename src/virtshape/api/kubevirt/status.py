@@ -1,4 +1,4 @@
-"""Structs of the status of an instance: phase, guest, network, volumes, backups."""
+"""Structs for the status of an instance: phase, guest, network, volumes, backups."""
 
 from typing import Literal
 
@@ -55,11 +55,11 @@ class VirtualMachineInstanceCondition(Model):
     type: str
     """Type of the condition, such as Ready, Paused, AgentConnected or LiveMigratable."""
     status: str
-    """True, False or Unknown."""
+    """Status of the condition: True, False or Unknown."""
     reason: str | None = None
     """Reason for the status, in CamelCase."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     last_transition_time: Time | None = None
     """When the status last changed."""
     last_probe_time: Time | None = None
@@ -78,7 +78,7 @@ class VirtualMachineInstanceGuestOSInfo(Model):
     version: str | None = None
     """Version, with its edition or code name."""
     version_id: str | None = None
-    """Version number alone."""
+    """Version number without further text, such as 41."""
     kernel_release: str | None = None
     """Release of the kernel, as uname -r prints it."""
     kernel_version: str | None = None
@@ -97,13 +97,13 @@ class VirtualMachineInstanceNetworkInterface(Model):
     pod_interface_name: str | None = None
     """Name inside the pod."""
     mac: str | None = None
-    """MAC address."""
+    """MAC address of the interface."""
     ip_address: str | None = None
     """The first of ipAddresses."""
     ip_addresses: list[str] | None = None
     """All IP addresses of the interface."""
     link_state: str | None = None
-    """up or down."""
+    """State of the link: up or down."""
     queue_count: Int32 | None = None
     """Number of queues; above 1 with multi-queue."""
     info_source: str | None = None
@@ -128,33 +128,33 @@ class KernelBootStatus(Model):
     """The files of a guest that boots a kernel from a container image."""
 
     kernel_info: KernelInfo | None = None
-    """The kernel."""
+    """The kernel that the guest booted with."""
     initrd_info: InitrdInfo | None = None
-    """The initial RAM disk."""
+    """The initial RAM disk that the guest booted with."""
 
 
 class MemoryStatus(Model):
-    """The guest's memory, at start and now."""
+    """The guest's memory: at start, requested and current."""
 
     guest_at_boot: Quantity | None = None
     """Memory that the guest started with."""
     guest_requested: Quantity | None = None
     """Requested memory; differs from guestCurrent during a hotplug."""
     guest_current: Quantity | None = None
-    """Current memory."""
+    """Current memory of the guest."""
     memory_overhead: Quantity | None = None
     """Memory overhead of the instance's pod."""
 
 
 class PersistentVolumeClaimInfo(Model):
-    """State of the claim behind a volume."""
+    """State of the claim that a volume uses."""
 
     claim_name: str | None = None
     """Name of the PersistentVolumeClaim."""
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
     """Access modes of the claim."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
-    """Filesystem or a raw Block device."""
+    """Filesystem, or Block for a raw device."""
     requests: dict[str, Quantity] | None = None
     """The requested size, under `storage`."""
     capacity: dict[str, Quantity] | None = None
@@ -171,16 +171,16 @@ class StorageMigratedVolumeInfo(Model):
     volume_name: str
     """Name of the volume in the VM."""
     source_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="sourcePVCInfo")
-    """Source claim."""
+    """State of the claim that the volume migrates from."""
     destination_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="destinationPVCInfo")
-    """Target claim."""
+    """State of the claim that the volume migrates to."""
 
 
 class VirtualMachineInstancePhaseTransitionTimestamp(Model):
     """When an instance entered a phase."""
 
     phase: str | None = None
-    """The phase."""
+    """The phase that the instance entered."""
     phase_transition_timestamp: Time | None = None
     """When the instance entered the phase."""
 
@@ -227,19 +227,19 @@ class VolumeStatus(Model):
     name: str
     """Name of the volume in the VM."""
     target: str
-    """Device name, such as vda; the guest may use another. Empty while the volume is not attached."""
+    """Device name, such as vda; the guest may use another name. Empty while the volume is not attached."""
     phase: str | None = None
     """Phase of a hotplugged volume or a memory dump, such as Bound, AttachedToNode or Ready."""
     reason: str | None = None
     """Reason for the phase, in CamelCase."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the phase."""
     size: int | None = None
-    """Size in bytes."""
+    """Size of the volume in bytes."""
     persistent_volume_claim_info: PersistentVolumeClaimInfo | None = None
-    """The claim behind the volume, if there is one."""
+    """The claim that the volume uses, if there is one."""
     container_disk_volume: ContainerDiskInfo | None = None
-    """The container disk behind the volume, if there is one."""
+    """The container disk that the volume uses, if there is one."""
     hotplug_volume: HotplugVolumeStatus | None = None
     """Hotplug information; present for hotplugged volumes only."""
     memory_dump_volume: DomainMemoryDumpInfo | None = None
@@ -250,7 +250,7 @@ class VirtualMachineInstanceStatus(Model):
     """Observed state of an instance."""
 
     phase: str | None = None
-    """Pending, Scheduling, Scheduled, Running, Succeeded, Failed, WaitingForSync or Unknown."""
+    """Phase of the instance: Pending, Scheduling, Scheduled, Running, Succeeded, Failed, WaitingForSync or Unknown."""
     reason: str | None = None
     """Reason for the phase in CamelCase, such as NodeUnresponsive."""
     conditions: list[VirtualMachineInstanceCondition] | None = None
@@ -266,7 +266,7 @@ class VirtualMachineInstanceStatus(Model):
     memory: MemoryStatus | None = None
     """The guest's memory, at start and now."""
     machine: Machine | None = None
-    """The machine type in use, with its version if the spec names an alias such as q35."""
+    """The machine type in use, with its version if the spec contains an alias such as q35."""
     guest_os_info: VirtualMachineInstanceGuestOSInfo | None = field(default=None, name="guestOSInfo")
     """The guest's operating system; needs the guest agent."""
     interfaces: list[VirtualMachineInstanceNetworkInterface] | None = None
@@ -276,7 +276,7 @@ class VirtualMachineInstanceStatus(Model):
     kernel_boot_status: KernelBootStatus | None = None
     """The kernel files, if the guest boots a kernel from a container image."""
     fs_freeze_status: str | None = None
-    """`frozen` while the guest's file systems are frozen, absent otherwise."""
+    """State of the guest's file systems: `frozen`, or absent if they are not frozen."""
     changed_block_tracking: ChangedBlockTrackingStatus | None = None
     """Changed block tracking for backups."""
     migration_method: str | None = None

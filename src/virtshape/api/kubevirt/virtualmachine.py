@@ -1,5 +1,5 @@
 """
-Structs of VirtualMachine: a template, references to an instance type and a preference, and a run strategy.
+Structs for VirtualMachines. A VM has a template, references to an instance type and a preference, and a run strategy.
 
 Unlike its instance, a VM exists while it is stopped, and keeps its identity and disks.
 """
@@ -26,35 +26,35 @@ STOP: Final = "Stop"
 
 
 class DataVolumeTemplateDummyStatus(Model):
-    """Ignored, so that a DataVolume can be pasted as a template."""
+    """A status that is ignored, so that a complete DataVolume can be used as a template."""
 
 
 class DataVolumeTemplateSpec(Model, kw_only=True):
     """A DataVolume that is created together with the VM and deleted with it."""
 
     api_version: str | None = None
-    """`cdi.kubevirt.io/v1beta1`; may be omitted."""
+    """The group and version, `cdi.kubevirt.io/v1beta1`; may be omitted."""
     kind: str | None = None
-    """`DataVolume`; may be omitted."""
+    """The kind, `DataVolume`; may be omitted."""
     metadata: ObjectMeta | None = None
     """Name, labels and annotations of the DataVolume; a volume of the VM refers to it by this name."""
     spec: DataVolumeSpec
     """Source and storage of the DataVolume."""
     status: DataVolumeTemplateDummyStatus | None = None
-    """Ignored."""
+    """Ignored; accepted so that a complete DataVolume can be used as a template."""
 
 
 class InstancetypeMatcher(Model):
     """Reference to the instance type: by name, or inferred from a volume."""
 
     name: str | None = None
-    """Name of the instance type, for example `u1.medium`. Excludes `inferFromVolume`."""
+    """Name of the instance type, for example `u1.medium`. Mutually exclusive with `inferFromVolume`."""
     kind: str | None = None
-    """`VirtualMachineClusterInstancetype` (default), or `VirtualMachineInstancetype` in the VM's namespace."""
+    """Kind: `VirtualMachineClusterInstancetype` (default), or `VirtualMachineInstancetype` in the VM's namespace."""
     revision_name: str | None = None
     """ControllerRevision with the copy in use, set by the controller. Remove it to use the live instance type."""
     infer_from_volume: str | None = None
-    """A volume of this VM whose annotations or labels name the instance type; replaced by name and kind on creation."""
+    """A volume of this VM whose annotations or labels set the instance type; replaced by name and kind on creation."""
     infer_from_volume_failure_policy: str | None = None
     """If the inference fails: `Reject` (default) rejects the VM, `Ignore` continues without an instance type."""
 
@@ -63,13 +63,13 @@ class PreferenceMatcher(Model):
     """Reference to the preference: by name, or inferred from a volume."""
 
     name: str | None = None
-    """Name of the preference, for example `fedora`. Excludes `inferFromVolume`."""
+    """Name of the preference, for example `fedora`. Mutually exclusive with `inferFromVolume`."""
     kind: str | None = None
-    """`VirtualMachineClusterPreference` (default), or `VirtualMachinePreference` in the VM's namespace."""
+    """Kind: `VirtualMachineClusterPreference` (default), or `VirtualMachinePreference` in the VM's namespace."""
     revision_name: str | None = None
     """ControllerRevision with the copy in use, set by the controller. Remove it to use the live preference."""
     infer_from_volume: str | None = None
-    """A volume of this VM whose annotations or labels name the preference; replaced by name and kind on creation."""
+    """A volume of this VM whose annotations or labels set the preference; replaced by name and kind on creation."""
     infer_from_volume_failure_policy: str | None = None
     """If the inference fails: `Reject` (default) rejects the VM, `Ignore` continues without a preference."""
 
@@ -80,13 +80,13 @@ class FlavorMatcher(Model):
     name: str | None = None
     """Name of the flavor."""
     kind: str | None = None
-    """`VirtualMachineClusterFlavor` (default), or `VirtualMachineFlavor` in the VM's namespace."""
+    """Kind: `VirtualMachineClusterFlavor` (default), or `VirtualMachineFlavor` in the VM's namespace."""
     revision_name: str | None = None
     """ControllerRevision with the copy in use, set by the controller. Remove it to use the live flavor."""
 
 
 class VirtualMachineInstanceTemplateSpec(Model):
-    """Template of the instance, before the instance type and the preference are applied."""
+    """Template for the instance, before the instance type and the preference are applied."""
 
     metadata: ObjectMeta | None = None
     """Labels and annotations for the instance; its name is always the VM's."""
@@ -98,19 +98,23 @@ class VirtualMachineSpec(Model, kw_only=True):
     """Desired state of a VM: run strategy, size and template."""
 
     run_strategy: str | None = None
-    """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Required unless `running` is set."""
+    """
+    Run strategy: `Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`.
+
+    Required unless `running` is set.
+    """
     running: bool | None = None
-    """Older form of `runStrategy`: `true` is `Always`, `false` is `Halted`. Excludes `runStrategy`."""
+    """Older form of `runStrategy`: `true` is `Always`, `false` is `Halted`. Mutually exclusive with `runStrategy`."""
     instancetype: InstancetypeMatcher | None = None
-    """Instance type that gives the VM its vCPUs, memory and more. Excludes `flavor`."""
+    """Instance type that sets the VM's vCPUs, memory and devices. Mutually exclusive with `flavor`."""
     flavor: FlavorMatcher | None = None
-    """Flavor of the VM, from the older group `flavor.kubevirt.io`. Excludes `instancetype`."""
+    """Flavor of the VM, from the older group `flavor.kubevirt.io`. Mutually exclusive with `instancetype`."""
     preference: PreferenceMatcher | None = None
-    """Preference with default values for the guest; with `flavor` it is looked up in the flavor group."""
+    """Preference with default values for the guest. If `flavor` is set, it is a preference in the flavor group."""
     template: VirtualMachineInstanceTemplateSpec
-    """Template of the instance; changes take effect at the next start."""
+    """Template for the instance; changes take effect at the next start."""
     data_volume_templates: list[DataVolumeTemplateSpec] | None = None
-    """Disks to create with the VM; they are deleted with it."""
+    """DataVolumes that are created and deleted with the VM."""
     update_volumes_strategy: str | None = None
     """When volumes are replaced: at the next start (`Replacement`, default), or by live copying (`Migration`)."""
 
@@ -121,11 +125,11 @@ class VirtualMachineCondition(Model):
     type: str
     """Type of the condition, for example `Ready`, `Failure` or `RestartRequired`."""
     status: str
-    """`True`, `False` or `Unknown`."""
+    """Status of the condition: `True`, `False` or `Unknown`."""
     reason: str | None = None
-    """Reason in CamelCase."""
+    """Reason for the status, in CamelCase."""
     message: str | None = None
-    """Human-readable details."""
+    """Human-readable details of the condition."""
     last_probe_time: Time | None = None
     """When the condition was last checked."""
     last_transition_time: Time | None = None
@@ -149,7 +153,7 @@ class InstancetypeStatusRef(Model):
     controller_revision_ref: ControllerRevisionRef | None = None
     """The copy that restarts use, even if the object changes or is deleted."""
     infer_from_volume: str | None = None
-    """The volume that named the object, if it was inferred."""
+    """The volume that the object was inferred from, if any."""
     infer_from_volume_failure_policy: str | None = None
     """Failure policy of the inference, `Reject` or `Ignore`."""
 
@@ -177,7 +181,7 @@ class VirtualMachineStartFailure(Model):
     """Consecutive failed starts, and the time of the next attempt."""
 
     consecutive_fail_count: Int32 | None = None
-    """Failed starts since the last successful one; each one increases the delay."""
+    """Failed starts since the last successful one; each failure increases the delay before the next attempt."""
     last_failed_vmi_uid: str | None = field(default=None, name="lastFailedVMIUID")
     """UID of the instance that failed last."""
     retry_after_timestamp: Time | None = None
@@ -188,7 +192,7 @@ class VirtualMachineStateChangeRequest(Model):
     """A pending request to start or stop the VM."""
 
     action: str
-    """`Start` or `Stop`."""
+    """The requested action: `Start` or `Stop`."""
     data: dict[str, str] | None = None
     """Details of the action, for example that the VM starts paused."""
     uid: str | None = None
@@ -223,19 +227,19 @@ class VolumeMigrationState(Model):
 
 
 class VolumeUpdateState(Model):
-    """A replacement of volumes in progress."""
+    """State of a replacement of volumes that is in progress."""
 
     volume_migration_state: VolumeMigrationState | None = None
-    """The copy that the update strategy `Migration` requires."""
+    """The migration of volumes that the update strategy `Migration` requires."""
 
 
 class EffectiveSize(Model):
     """The current size of the VM, or its size at the next start, with the instance type and preference applied."""
 
     vcpus: int | None = None
-    """Number of vCPUs."""
+    """Number of vCPUs of the guest."""
     memory: Quantity | None = None
-    """Guest memory."""
+    """Memory that the guest sees."""
     topology: str | None = None
     """Layout of the vCPUs as sockets x cores x threads, for example `2x1x2`."""
 
@@ -291,7 +295,7 @@ class VirtualMachine(KubernetesObject, kw_only=True):
     api_version: str
     """Group and version of the API, `kubevirt.io/v1`."""
     kind: str
-    """`VirtualMachine`."""
+    """The kind of this object: `VirtualMachine`."""
     metadata: Metadata = NO_METADATA
     """Name, namespace, labels and annotations."""
     spec: VirtualMachineSpec

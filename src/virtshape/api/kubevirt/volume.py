@@ -1,5 +1,5 @@
 """
-Structs of VM volumes: the content of disks and shared directories.
+Structs for VM volumes: the content of disks and shared directories.
 
 The disk of the same name defines how the guest sees the volume.
 """
@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import field
 
-from virtshape.api.core.pod import DownwardAPIVolumeFile, LocalObjectReference
-from virtshape.api.core.volume import PersistentVolumeClaimVolumeSource
+from virtshape.api.core.claimspec import PersistentVolumeClaimVolumeSource
+from virtshape.api.core.podshared import DownwardAPIVolumeFile, LocalObjectReference
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
@@ -34,7 +34,7 @@ class RemoveVolumeOptions(Model):
     name: str
     """Name that the volume and its disk share."""
     dry_run: list[str] | None = None
-    """`[All]` for a dry run."""
+    """Set to `[All]` for a dry run."""
 
 
 class DataVolumeVolumeSource(Model):
@@ -74,13 +74,13 @@ class AddVolumeOptions(Model):
     disk: Disk
     """The disk as the guest will see it."""
     volume_source: HotplugVolumeSource
-    """The storage behind the disk."""
+    """The storage that holds the disk's content."""
     dry_run: list[str] | None = None
-    """`[All]` for a dry run."""
+    """Set to `[All]` for a dry run."""
 
 
 class CloudInitConfigDriveSource(Model):
-    """Cloud-init data as an OpenStack config drive; at most one source for each document."""
+    """Cloud-init data as an OpenStack config drive; at most one source each for user data and network data."""
 
     user_data: str | None = None
     """User data as plain text, for example a `#cloud-config` document."""
@@ -97,7 +97,7 @@ class CloudInitConfigDriveSource(Model):
 
 
 class CloudInitNoCloudSource(Model):
-    """Cloud-init data as a NoCloud disk; at most one source for each document."""
+    """Cloud-init data as a NoCloud disk; at most one source each for user data and network data."""
 
     user_data: str | None = None
     """User data as plain text, for example a `#cloud-config` document."""
@@ -128,7 +128,7 @@ class ContainerDiskSource(Model):
     """A disk image in a container image; the guest's writes are lost when the VM stops."""
 
     image: str
-    """Reference of the container image."""
+    """Reference to the container image."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
     """When to pull: `Always` is the default for the tag `latest`, `IfNotPresent` for others."""
     image_pull_secret: str | None = None
@@ -138,7 +138,7 @@ class ContainerDiskSource(Model):
 
 
 class ContainerPathVolumeSource(Model):
-    """A directory of the VM's launcher container, shared with the guest over virtiofs."""
+    """A directory in the VM's launcher container that is shared with the guest over virtiofs."""
 
     path: str
     """Absolute path of a mount in the launcher container."""
@@ -150,7 +150,7 @@ class DownwardAPIVolumeSource(Model):
     """Fields of the VM's own pod as a small disk or shared directory."""
 
     fields: list[DownwardAPIVolumeFile] | None = None
-    """The files, and the pod field that each one shows."""
+    """The files, each with the field of the pod that it shows."""
     volume_label: str | None = None
     """File system label by which the guest finds the disk, such as `cidata`, `config-2` or `OEMDRV`."""
 
@@ -179,7 +179,7 @@ class HostDisk(Model):
     path: str
     """Absolute path of the image file on the node."""
     type: str
-    """`Disk` if the file must exist, `DiskOrCreate` to create it when missing."""
+    """Type: `Disk` if the file must exist, or `DiskOrCreate` to create it if it is missing."""
     capacity: Quantity | None = None
     """Size of the image, for example `20Gi`; required with `DiskOrCreate`."""
     shared: bool | None = None
@@ -201,7 +201,7 @@ class SecretVolumeSource(Model):
     """A Secret as a small disk or shared directory, one file per key."""
 
     secret_name: str | None = None
-    """The Secret to read, in the VM's namespace."""
+    """Name of the Secret, in the VM's namespace."""
     optional: bool | None = None
     """`true` starts the VM even when the Secret does not exist. Default: false."""
     volume_label: str | None = None
@@ -216,7 +216,7 @@ class ServiceAccountVolumeSource(Model):
 
 
 class SysprepSource(Model):
-    """Answer files for the unattended setup of Windows, on a CD-ROM; one of the two sources must be set."""
+    """Answer files for the unattended setup of Windows, on a CD-ROM; exactly one of the two sources must be set."""
 
     config_map: LocalObjectReference | None = None
     """ConfigMap with the answer files, such as `autounattend.xml` or `unattend.xml`."""
@@ -228,7 +228,7 @@ class Volume(Model):
     """Content for a disk or a shared directory: a name and exactly one source."""
 
     name: str
-    """Name by which a disk or filesystem refers to this volume; a DNS label, used once per VM."""
+    """Name by which a disk or filesystem refers to this volume; a DNS label, unique in the VM."""
     container_disk: ContainerDiskSource | None = None
     """A disk image from a registry; changes are discarded when the VM stops."""
     data_volume: DataVolumeVolumeSource | None = None
@@ -240,7 +240,7 @@ class Volume(Model):
     empty_disk: EmptyDiskSource | None = None
     """A blank scratch disk."""
     host_disk: HostDisk | None = None
-    """An image file on the node; for tests and single-node set-ups."""
+    """An image file on the node; for tests and single-node clusters."""
     cloud_init_no_cloud: CloudInitNoCloudSource | None = None
     """First-boot configuration for cloud-init, as a NoCloud disk; fits most cloud images."""
     cloud_init_config_drive: CloudInitConfigDriveSource | None = None
@@ -258,7 +258,7 @@ class Volume(Model):
     downward_metrics: DownwardMetricsVolumeSource | None = None
     """Metrics of host and guest, as a tiny disk."""
     container_path: ContainerPathVolumeSource | None = None
-    """A directory of the launcher container; needs a filesystem, not a disk."""
+    """A directory in the launcher container; only a filesystem, not a disk, may refer to this volume."""
     memory_dump: MemoryDumpVolumeSource | None = None
     """Target of a memory dump; added and removed by `virtctl memory-dump`."""
 

@@ -1,30 +1,28 @@
 """
 Constraints on custom resources beyond field types: unique list items, enums, validation rules.
 
-They are compiled once per kind from the structs, so that only constrained fields are visited.
+The constraints of a kind are compiled once from its structs, so that a check visits only constrained fields.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args, get_origin
 
-from msgspec import inspect
+from msgspec import Struct
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.api.path import Part, format_path
-from virtshape.api.schema import inspect_struct, write_struct
+from virtshape.api.schema import MERGED_LISTS
 from virtshape.api.validation.normalize import NO_FIELD
 from virtshape.api.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
 
 Path = tuple[Part, ...]
 
-_STRUCT: Final = "$struct"
-
 
 class Rule(NamedTuple):
-    """A validation rule of a field."""
+    """A validation rule for a field; the rule applies only to values of the type `type`."""
 
     field: str
     type: type
@@ -42,7 +40,7 @@ _CHOICES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "DomainSpec": {"rebootPolicy": ("Reboot", "Terminate")},
 }
 
-# After these problems, rules are skipped, because rules expect valid values.
+# If one of these problems is found, validation rules are skipped, because they expect valid values.
 _BLOCKING: Final = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
 )
@@ -55,14 +53,14 @@ _UNCHECKED: Final = invalid_value(
 
 
 class _Field(NamedTuple):
-    """The keys that make a field's items unique, if any, and the checks of its value or items."""
+    """The keys whose values must be unique in a list (None for no check), and the checks for the value or items."""
 
     keys: tuple[str, ...] | None
     node: "_Node"
 
 
 class _Node(NamedTuple):
-    """The checks of a struct and its fields."""
+    """The checks for a struct and its fields."""
 
     rules: tuple[Rule, ...]
     choices: dict[str, tuple[str, ...]]
@@ -75,8 +73,8 @@ _nodes: dict[type, _Node] = {}
 
 
 def check_constraints(tree: JsonObject, kind: Kind, found: list[FieldError]) -> list[FieldError]:
-    """Return the problems already found, followed by the constraints that a custom resource violates."""
-    node = _nodes.get(kind.struct) or _get_node(inspect_struct(kind.struct))
+    """Return the problems already found, followed by an error for each constraint that the custom resource violates."""
+    node = _get_node(kind.struct)
     causes, broken = list(found), list[FieldError]()
     _check(tree, node, (), causes, broken)
     if node.has_rules and any(cause.reason in _BLOCKING for cause in causes):
@@ -120,36 +118,36 @@ def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[
         seen.add(text)
 
 
-def _get_node(struct: inspect.StructType) -> _Node:
-    node = _nodes.get(struct.cls)
+def _get_node(struct: type[Struct]) -> _Node:
+    node = _nodes.get(struct)
     if node is None:
-        _nodes[struct.cls] = _NOTHING  # for a recursive struct, whose inner levels are not checked
-        node = _nodes[struct.cls] = _NOTHING if struct.cls is ObjectMeta else _compile(struct)
+        _nodes[struct] = _NOTHING  # ends the recursion: inner levels of a recursive struct are not checked
+        node = _nodes[struct] = _NOTHING if struct is ObjectMeta else _compile(struct)
     return node
 
 
-def _compile(struct: inspect.StructType) -> _Node:
+def _compile(struct: type[Struct]) -> _Node:
+    # The annotations are read directly: msgspec.inspect takes ten times as long for a VM, and all checks wait for it.
+    annotations: dict[str, Any] = {}
+    for parent in reversed(struct.__mro__[:-1]):
+        annotations |= getattr(parent, "__annotations__", {})
     fields = {}
-    for name, schema in write_struct(struct, _refer, texts=False).get("properties", {}).items():
-        nested = schema.get("items", schema).get(_STRUCT)
-        field = _Field(_read_keys(schema), _get_node(nested) if nested is not None else _NOTHING)
+    for attribute, name in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
+        nested = _find_struct(annotations[attribute])
+        keys = MERGED_LISTS.get((struct.__name__, name))
+        field = _Field(keys, _get_node(nested) if nested is not None else _NOTHING)
         if field.keys is not None or field.node is not _NOTHING:
             fields[name] = field
-    rules, choices = _RULES.get(struct.cls.__name__, ()), _CHOICES.get(struct.cls.__name__, {})
+    rules, choices = _RULES.get(struct.__name__, ()), _CHOICES.get(struct.__name__, {})
     if not (rules or choices or fields):
         return _NOTHING
     return _Node(rules, choices, fields, bool(rules) or any(field.node.has_rules for field in fields.values()))
 
 
-def _refer(struct: inspect.StructType) -> JsonObject:
-    return {_STRUCT: struct}
-
-
-def _read_keys(schema: JsonObject) -> tuple[str, ...] | None:
-    match schema.get("x-kubernetes-list-type"):
-        case "map":
-            return tuple(schema["x-kubernetes-list-map-keys"])
-        case "set":
-            return ()
-        case _:
-            return None
+def _find_struct(annotation: Any) -> type[Struct] | None:
+    """Return the struct in the annotation of a field: a struct or a list of structs, which may be optional."""
+    if isinstance(annotation, type) and issubclass(annotation, Struct):
+        return annotation
+    if get_origin(annotation) is dict:
+        return None
+    return next(filter(None, map(_find_struct, get_args(annotation))), None)

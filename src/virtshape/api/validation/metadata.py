@@ -43,7 +43,7 @@ _BLIND_UPDATES_REFUSED: Final = frozenset({"apiextensions.k8s.io", "coordination
 
 
 def validate_address(metadata: JsonObject, *, name: str = "", namespace: str = "") -> None:
-    """Raise StatusError if metadata contradicts the request path; an empty name or namespace is not compared."""
+    """Raise StatusError if metadata does not match the request path; an empty `name` or `namespace` is not compared."""
     stated = metadata.get("name") or ""
     if name and not stated:
         message = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
@@ -57,7 +57,7 @@ def validate_address(metadata: JsonObject, *, name: str = "", namespace: str = "
 
 
 def check_created(metadata: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems in a new object's metadata; a generated name must already be set."""
+    """Return the problems in a new object's metadata; if the name is to be generated, generate it first."""
     causes = list(_check_name(metadata, kind))
     causes += _check_content(metadata, {})
     causes += _check_finalizers(metadata, {}, kind)
@@ -72,7 +72,7 @@ def check_submitted(metadata: JsonObject, kind: Kind) -> list[FieldError]:
 
 
 def check_updated(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems in an updated object's metadata, after `restore_metadata`."""
+    """Return the problems in the metadata of an update; pass the result of `restore_metadata`."""
     content = list(_check_content(metadata, old))
     changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
     result = [*content, *_check_finalizers(metadata, old, kind)]
@@ -100,7 +100,7 @@ def allows_blind_update(kind: Kind) -> bool:
 
 
 def find_finalizer_warnings(metadata: JsonObject, old: JsonObject, kind: Kind) -> list[str]:
-    """Return warnings for new finalizers without a domain in custom resources; built-in kinds reject them."""
+    """Return warnings for new finalizers without a domain in custom resources; in built-in kinds, they are errors."""
     if not metadata.get("finalizers"):
         return []
     added = set(metadata["finalizers"]) - set(old.get("finalizers") or ())
@@ -113,9 +113,9 @@ def find_finalizer_warnings(metadata: JsonObject, old: JsonObject, kind: Kind) -
 
 
 def drop_repeated_owners(metadata: JsonObject) -> list[str]:
-    """Remove duplicate owner references, and return warnings."""
+    """Remove duplicate owner references from the metadata, and return a warning if there were any."""
     owners = metadata.get("ownerReferences")
-    if not owners or len(owners) < 2:
+    if not owners or len({owner.get("uid") for owner in owners}) == len(owners):
         return []
     kept: dict[str, JsonObject] = {}
     repeated = []
@@ -199,7 +199,7 @@ def _check_owners(owners: list[JsonObject]) -> Iterator[FieldError]:
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 found = f'Found "true" in references for {controller} and {name}'
-                # Report once, since each problem shows all owners.
+                # Report this problem only once, because its message already shows all owners.
                 yield invalid_value(field, owners, f"Only one reference can have Controller set to true. {found}")
                 return
             controller = name

@@ -5,7 +5,6 @@ Checks return Kubernetes' messages.
 """
 
 import re
-import secrets
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
@@ -18,7 +17,7 @@ MAX_LABEL_LENGTH: Final = 63
 MAX_SUBDOMAIN_LENGTH: Final = 253
 RANDOM_CHARACTERS: Final = 5
 
-# no vowels and no digits that look like vowels, so that no words appear by chance
+# The alphabet has no vowels and no digits that look like vowels, so that random names contain no words.
 _RANDOM_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 _LABEL_1123: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -43,7 +42,7 @@ _LABEL_VALUE_MESSAGE: Final = f"a valid label must be an empty string or consist
 
 
 class _Syntax:
-    """A pattern, its maximum length, and the message for texts that do not match."""
+    """A pattern and a maximum length for strings, and the message for strings that do not match."""
 
     def __init__(self, pattern: str, limit: int, message: str, *examples: str) -> None:
         self._fits = re.compile(pattern).fullmatch
@@ -52,7 +51,7 @@ class _Syntax:
         self._message = f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
     def check(self, text: str) -> tuple[str, ...]:
-        """Return messages for a text that does not match, or an empty tuple."""
+        """Return a message for each way in which the string violates the syntax; empty if the string is valid."""
         if len(text) <= self._limit and self._fits(text):
             return ()
         problems = (f"must be no more than {self._limit} characters",) if len(text) > self._limit else ()
@@ -101,7 +100,7 @@ def check_qualified_name(name: str) -> tuple[str, ...]:
 
 
 def get_name_check(kind: Kind) -> NameCheck:
-    """Return the check for names of a kind's objects."""
+    """Return the function that checks the names of objects of a kind."""
     if kind.group == "rbac.authorization.k8s.io":
         return check_path_segment
     if kind.group == "":
@@ -114,10 +113,13 @@ _CORE_CHECKS: Final[dict[str, NameCheck]] = {"Namespace": check_label_1123, "Ser
 
 def generate_name(prefix: str) -> str:
     """Return the prefix, truncated if the name would be too long, followed by random characters."""
+    # Imported here, because it loads the hash functions of OpenSSL.
+    import secrets
+
     end = "".join(secrets.choice(_RANDOM_ALPHABET) for _ in range(RANDOM_CHARACTERS))
     return prefix[: MAX_LABEL_LENGTH - RANDOM_CHARACTERS] + end
 
 
 def mask_prefix(prefix: str) -> str:
-    """Return a prefix that can be validated as a name: a trailing dash is replaced, as it will not end the name."""
+    """Return the prefix with a trailing dash masked, as in Kubernetes, so that it can be validated as a name."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,8 +1,8 @@
 """
-Normalize an object to its kind's struct: drop unknown fields and nulls, and report everything that does not fit.
+Normalize an object to its kind's struct: drop unknown fields and nulls, and report all values that do not match.
 
-This is slower than decoding, and only used for objects that contain null or cannot be decoded. Arguments are not
-modified.
+Normalizing is slower than decoding, and is only used for objects that contain null or cannot be decoded. Arguments are
+not modified.
 """
 
 from functools import cache, cached_property
@@ -20,7 +20,7 @@ from virtshape.api.validation.violation import invalid_value, mistyped_value, re
 Path = tuple[Any, ...]
 """The path to a value, as a pair of the parent's path and the key or index; empty for the object itself."""
 
-# Fields in which null is kept: KubeVirt's definitions declare the times nullable, and Kubernetes writes eventTime.
+# Fields in which null is kept: KubeVirt declares condition times as nullable, and Kubernetes writes `eventTime: null`.
 _CONDITION_TIMES: Final = ("lastProbeTime", "lastTransitionTime")
 _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
     "KubeVirtCondition": _CONDITION_TIMES,
@@ -31,7 +31,7 @@ _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 _METADATA: Final = ((), "metadata")
 NO_FIELD: Final = "<nil>"
-"""The field of a cause without a path."""
+"""The value of a cause's field if the cause has no path."""
 
 _NAMES: Final[dict[type, str]] = {
     bool: "boolean",
@@ -75,7 +75,7 @@ class _Findings:
         if not self.custom or _is_metadata(at):
             self.misfits.append(f"json: cannot unmarshal {given} into field {path} of type {wanted}")
             return
-        # Definitions declare quantities as integer or string in two ways, and each reports an error.
+        # The schemas of custom resources declare the type of a quantity in two keywords, so there are two errors.
         is_quantity = any(isinstance(shape, _Custom) for shape in shapes)
         for name in ("integer,string", "integer") if is_quantity else (wanted,):
             self.causes.append(mistyped_value(path, given, f'{path} in body must be of type {name}: "{given}"'))
@@ -182,7 +182,7 @@ class _Nest(_Shape):
         return {key: _normalize(item, inner, (at, key), found) for key, item in value.items()}
 
     def _without_nulls(self, value: JsonObject, at: Path, found: _Findings) -> JsonObject:
-        """Return a map without nulls; in string maps of built-in kinds, null becomes an empty string."""
+        """Return a map without nulls; in metadata and built-in kinds, null becomes an empty string in string maps."""
         are_texts = [shape.name for shape in self._inner] == ["string"] and (not found.custom or _is_metadata(at))
         if are_texts:
             return {key: "" if item is None else item for key, item in value.items()}
@@ -236,11 +236,11 @@ class _Object(_Shape):
         return result
 
     def _keeps_nulls(self, at: Path, found: _Findings) -> bool:
-        """Return True for nested metadata in a custom resource, such as that of a template, in which nulls are kept."""
+        """Return True for nested metadata in a custom resource, such as a template's, in which nulls are preserved."""
         return self._struct is ObjectMeta and at != _METADATA and found.custom
 
     def _may_be_absent(self, name: str, at: Path) -> bool:
-        """Return True for apiVersion, kind, and fields of metadata, which is checked elsewhere."""
+        """Return True for apiVersion, kind and fields of metadata, all of which are checked elsewhere."""
         return name in _HEAD if not at else _is_metadata(at)
 
 

@@ -21,7 +21,7 @@ def check_schema(tree: JsonObject, kind: Kind, text: bytes | None = None) -> Nor
     """
     Return the tree without unknown fields and nulls, and all its problems.
 
-    `text` is the JSON that the tree was decoded from, if any. The same tree object is returned if it is already normal.
+    `text` is the JSON that the tree was decoded from, if any. If nothing is removed, the same tree object is returned.
     """
     if is_normal(tree, kind, text):
         normalized = NormalizedObject(tree, [], [], [])
@@ -39,7 +39,7 @@ def is_normal(tree: JsonObject, kind: Kind, text: bytes | None = None) -> bool:
     if b"null" in (text if text is not None else msgspec.json.encode(tree)):
         return False
     try:
-        # Fast check; normalization explains the problems.
+        # Decoding is fast. If it fails, normalization finds the problems.
         read_exactly(tree, kind)
     except (msgspec.ValidationError, RecursionError):
         return False
@@ -47,7 +47,7 @@ def is_normal(tree: JsonObject, kind: Kind, text: bytes | None = None) -> bool:
 
 
 def read_exactly(tree: JsonObject, kind: Kind) -> Any:
-    """Convert a tree to the struct of its kind; raise ValidationError if its definition does not accept the tree."""
+    """Convert a tree to the struct of its kind; raise ValidationError if the tree does not match."""
     return msgspec.convert(tree, kind.struct, dec_hook=_read_integer if is_custom_resource(kind) else _read_scalar)
 
 
@@ -56,14 +56,14 @@ def _read_scalar(scalar: type, value: Any) -> Any:
 
 
 def _read_integer(scalar: type, value: Any) -> Any:
-    """Decode a scalar of a custom resource, whose definition does not accept floats."""
+    """Decode a scalar in a custom resource; raise ValueError for a float, which the schema does not accept."""
     if value.__class__ is float:
         raise ValueError("not an integer")
     return scalar(value)
 
 
 def _find_remaining(tree: JsonObject, kind: Kind) -> list[FieldError]:
-    """Return problems that only the decoder finds, except in owner references, which are checked elsewhere."""
+    """Return problems that only the decoder finds, except those in owner references, which are checked elsewhere."""
     try:
         from_tree(tree, kind.struct)
     except DecodeError as error:

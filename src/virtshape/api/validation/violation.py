@@ -21,22 +21,22 @@ _TYPE_NAMES = {
 
 
 def invalid_value(field: str, value: object, detail: str) -> FieldError:
-    """Return the cause for an invalid value."""
+    """Return the error for an invalid value."""
     return FieldError(field, f"Invalid value: {show_value(value)}: {detail}")
 
 
 def mistyped_value(field: str, value: object, detail: str) -> FieldError:
-    """Return the cause for a value of the wrong type."""
+    """Return the error for a value of the wrong type."""
     return FieldError(field, f"Invalid value: {show_value(value)}: {detail}", "FieldValueTypeInvalid")
 
 
 def required_value(field: str, detail: str = "") -> FieldError:
-    """Return the cause for a missing value."""
+    """Return the error for a missing value."""
     return FieldError(field, f"Required value: {detail}" if detail else "Required value", "FieldValueRequired")
 
 
 def unsupported_value(field: str, value: object, supported: Iterable[object]) -> FieldError:
-    """Return the cause for an unsupported value."""
+    """Return the error for an unsupported value."""
     known = ", ".join(map(show_value, supported))
     return FieldError(
         field, f"Unsupported value: {show_value(value)}: supported values: {known}", "FieldValueNotSupported"
@@ -44,33 +44,33 @@ def unsupported_value(field: str, value: object, supported: Iterable[object]) ->
 
 
 def duplicate_value(field: str, value: object) -> FieldError:
-    """Return the cause for a duplicate value."""
+    """Return the error for a duplicate value."""
     return FieldError(field, f"Duplicate value: {show_value(value)}", "FieldValueDuplicate")
 
 
 def forbidden_value(field: str, detail: str) -> FieldError:
-    """Return the cause for a forbidden value."""
+    """Return the error for a forbidden value."""
     return FieldError(field, f"Forbidden: {detail}", "FieldValueForbidden")
 
 
 def too_long_value(field: str, limit: int) -> FieldError:
-    """Return the cause for a value that is too long."""
+    """Return the error for a value that is too long."""
     return FieldError(field, f"Too long: may not be more than {limit} bytes", "FieldValueTooLong")
 
 
 def show_value(value: object) -> str:
-    """Format a value as in error messages: JSON with sorted keys."""
+    """Return a value as error messages show it: as JSON with sorted keys."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def list_causes(causes: Iterable[FieldError]) -> str:
-    """Join all causes in one message, without duplicates."""
+    """Return one message that lists all causes, without duplicates."""
     message = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     return message[0] if len(message) == 1 else f"[{', '.join(message)}]"
 
 
 def invalid_error(group: str, kind: str, name: str, causes: Iterable[FieldError]) -> StatusError:
-    """Return the 422 error with the first `MAX_PROBLEMS` of these causes."""
+    """Return the 422 error for an invalid object, with the first `MAX_PROBLEMS` of these causes."""
     causes = tuple(islice(causes, MAX_PROBLEMS))
     qualified = f"{kind}.{group}" if group else kind
     message = f'{qualified} "{name}" is invalid: {list_causes(causes)}'
@@ -78,7 +78,7 @@ def invalid_error(group: str, kind: str, name: str, causes: Iterable[FieldError]
 
 
 def invalid_object_error(kind: Kind, name: str, causes: Iterable[FieldError]) -> StatusError:
-    """Return the 422 error for an object of this kind."""
+    """Return the 422 error for an invalid object of this kind."""
     return invalid_error(kind.group, kind.kind, name, causes)
 
 

@@ -1,7 +1,7 @@
 """
 Parse and write YAML as kubectl does.
 
-Unquoted scalars follow kubectl and not the YAML 1.2 standard: `y` is true, `0644` is 420, `1:30` is a string.
+Unquoted scalars are read as in kubectl, not as in YAML 1.2: `y` is true, `0644` is 420, and `1:30` is a string.
 """
 
 from virtshape.api.yaml.documents import Document, YAMLError, read_documents, scan_documents

@@ -9,17 +9,17 @@ import re
 from typing import Any, NamedTuple, NoReturn
 
 from virtshape.api.model import JsonObject
-from virtshape.api.yaml.place import Place, TextError, place_of
+from virtshape.api.yaml.position import Position, TextError, position_of
 from virtshape.api.yaml.scalars import as_value
 
 _SPACE = re.compile(r"\s*")
 
 
 class JSONObject(NamedTuple):
-    """An object: its text, the position where it starts, and its tree."""
+    """A JSON object: its text, the position where it starts, and its tree."""
 
     text: str
-    start: Place
+    start: Position
     tree: Any
 
 
@@ -34,24 +34,24 @@ class JSONStream(NamedTuple):
 def read_json_stream(text: str, most: int | None = None) -> JSONStream:
     """Parse objects until the end of the text, the first error, or `most` objects."""
     objects: list[JSONObject] = []
-    start, begin = Place(1, 1), 0
+    start, begin = Position(1, 1), 0
     while True:
         offset = _SPACE.match(text, begin).end()  # type: ignore[union-attr]
-        start = place_of(text[begin:offset], offset - begin).within(start)
+        start = position_of(text[begin:offset], offset - begin).within(start)
         if offset == len(text) or len(objects) == most:
             return JSONStream(objects, offset)
         try:
             tree, end = _decoder.raw_decode(text, offset)
         except json.JSONDecodeError as error:
-            place = place_of(text[offset:], error.pos - offset).within(start)
-            return JSONStream(objects, offset, TextError(place, f"invalid JSON: {_lower(error.msg)}"))
+            position = position_of(text[offset:], error.pos - offset).within(start)
+            return JSONStream(objects, offset, TextError(position, f"invalid JSON: {_lower(error.msg)}"))
         except (ValueError, RecursionError) as error:
             return JSONStream(objects, offset, TextError(start, f"invalid JSON: {_lower(str(error))}"))
         piece = text[offset:end]
         if "\\ud" in piece.lower() and not _is_encodable(tree):
             return JSONStream(objects, offset, TextError(start, "a string contains an unpaired surrogate"))
         objects.append(JSONObject(piece, start, tree))
-        start, begin = place_of(piece, len(piece)).within(start), end
+        start, begin = position_of(piece, len(piece)).within(start), end
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> JsonObject:

@@ -6,13 +6,13 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 from math import isfinite
 
-from virtshape.api.yaml.place import shorten
+from virtshape.api.yaml.position import shorten
 
 Scalar = None | bool | int | float | str
 
 YAML_TAGS = "tag:yaml.org,2002:"
 
-_CONSTANTS: dict[str, Scalar] = {
+CONSTANTS: dict[str, Scalar] = {
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
     **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
@@ -31,14 +31,15 @@ _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ][0-9]{1,2}:[0-9]
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 
 _MIN_INT64, _MAX_INT64, _MAX_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
-_MIN_FIXED_POWER, _MIN_EXPONENT_POWER = -4, 6  # keys in this range are written without an exponent
+# Numeric keys with a power of ten in this range are written without an exponent.
+_MIN_FIXED_POWER, _MIN_EXPONENT_POWER = -4, 6
 _MIN_EXPONENT_IN_JSON = 1e21  # kubectl writes this value and larger ones with an exponent, such as 1e+21
 
 
 def read_plain(word: str) -> Scalar:
     """Parse an unquoted scalar; a float stays a float, even if it is integral or infinite."""
-    if word in _CONSTANTS:
-        return _CONSTANTS[word]
+    if word in CONSTANTS:
+        return CONSTANTS[word]
     return _read_number(word) if word[0] in _NUMBER_STARTS else word
 
 
@@ -78,7 +79,7 @@ def as_value(scalar: Scalar) -> Scalar:
 
 
 def as_key(scalar: object) -> str:
-    """Return a scalar as the text of a key; raise ValueError if kubectl rejects such a key."""
+    """Return the text of a scalar that is a key; raise ValueError if kubectl rejects such a key."""
     match scalar:
         case str():
             return scalar

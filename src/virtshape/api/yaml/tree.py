@@ -2,8 +2,8 @@
 Build plain dicts and lists from the parser's events for one YAML document.
 
 Aliases are copied and merge keys are applied. The expansion of aliases is limited in nodes and bytes, so that a small
-text cannot become a large object. Positions are not kept: only error messages need them, and `scan_keys` parses the
-text again.
+text cannot become a large object. Positions are not stored: only error messages need them, and `scan_keys` parses
+the text again.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from yaml.events import (
 
 from virtshape.api.path import Part
 from virtshape.api.yaml.errors import explain_error
-from virtshape.api.yaml.place import Place, TextError, shorten
+from virtshape.api.yaml.position import Position, TextError, shorten
 from virtshape.api.yaml.scalars import YAML_TAGS, Scalar, as_key, as_value, read_plain, read_tagged
 
 MAX_DEPTH = 200
@@ -71,7 +71,7 @@ def read_tree(text: str) -> Any:
 
 
 class _Builder:
-    """State of the parser: the open container, the pending key and the enclosing containers."""
+    """Builds the tree from events; keeps the open container, the pending key and the enclosing containers."""
 
     def __init__(self) -> None:
         self.root: Any = None
@@ -124,9 +124,9 @@ class _Builder:
 
     def _open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
         if self._key is _NO_KEY and type(self._container) is dict:
-            raise _mistake(event, "a list or an object cannot be a key; put a text that begins with { or [ in quotes")
+            raise _mistake(event, "a list or an object cannot be a key; quote text that begins with { or [")
         if len(self._around) >= MAX_DEPTH:
-            raise _mistake(event, f"this is nested more than {MAX_DEPTH} levels deep")
+            raise _mistake(event, f"the document is nested more than {MAX_DEPTH} levels deep")
         if event.anchor is not None:
             self._anchors[event.anchor] = _OPEN
         self._around.append((self._container, self._key, self._merged, event.anchor))
@@ -180,7 +180,7 @@ class _Builder:
             self._count(1, value)
             return as_value(value) if isinstance(value, float) else value
         if depth >= MAX_DEPTH:
-            raise ValueError(f"with its aliases this is nested more than {MAX_DEPTH} levels deep")
+            raise ValueError(f"with its aliases, the document is nested more than {MAX_DEPTH} levels deep")
         self._count(1, None)
         if isinstance(value, list):
             return [self._copy(item, depth + 1) for item in value]
@@ -201,7 +201,7 @@ class _Builder:
             raise ValueError(f"the aliases of this document expand to more than {MAX_COPIED_BYTES} bytes")
 
 
-def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], Place]]:
+def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], Position]]:
     """Yield the path and position of every key and list item; `read_tree` must accept the text."""
     path: list[Part] = []
     awaits_key = False
@@ -217,10 +217,10 @@ def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], Place]]:
         elif awaits_key:
             path[-1] = _key_text(event, anchors)
             awaits_key = False
-            yield tuple(path), _place(event)
+            yield tuple(path), _position(event)
             continue
         elif path and isinstance(path[-1], int):
-            yield tuple(path), _place(event)
+            yield tuple(path), _position(event)
         if isinstance(event, CollectionStartEvent):
             path.append("" if isinstance(event, MappingStartEvent) else 0)
         elif path and isinstance(path[-1], int):
@@ -244,10 +244,10 @@ def _is_merge(event: ScalarEvent) -> bool:
     return event.value == "<<" and (event.implicit[0] or event.tag == YAML_TAGS + "merge")
 
 
-def _place(event: Event) -> Place:
+def _position(event: Event) -> Position:
     mark = event.start_mark
-    return Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
+    return Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
 
 
 def _mistake(event: Event, message: str) -> TextError:
-    return TextError(_place(event), message)
+    return TextError(_position(event), message)

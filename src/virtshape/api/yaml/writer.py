@@ -1,5 +1,5 @@
 """
-Write YAML as kubectl does: two spaces, lists not indented below their key, no aliases, no folded lines.
+Write YAML as kubectl does: two-space indentation, lists not indented below their keys, no aliases, no folded lines.
 
 Differences from kubectl: keys keep their order, multi-line strings are `|` blocks wherever that is safe, and printable
 characters such as emojis are not escaped.
@@ -34,7 +34,7 @@ _NEEDS_QUOTES = re.compile(
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern on first use: compiling these character classes takes milliseconds and is rarely needed."""
+    """Compile a pattern on first use, because compiling it takes milliseconds and the pattern is rarely needed."""
     return re.compile(text)
 
 
@@ -121,7 +121,7 @@ def _escape(character: re.Match[str]) -> str:
     code = ord(character[0])
     if character[0] in _ESCAPES:
         return _ESCAPES[character[0]]
-    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"  # all characters beyond four digits are printable
+    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"  # all characters above U+FFFF are printable
 
 
 def _is_nested(value: Any) -> bool:

@@ -15,7 +15,9 @@ from virtshape.api.model import JsonObject
         ({"runStrategy": None, "running": False}, "Halted"),
         ({"runStrategy": None}, "Halted"),
     ],
-    ids=["stated", "running", "not running", "neither"],
+    ids=["runStrategy", "running", "not running", "neither"],
 )
-def test_run_strategy_comes_from_run_strategy_or_running(spec: JsonObject, strategy: str) -> None:
+def test_run_strategy_is_derived_from_run_strategy_or_running_and_defaults_to_halted(
+    spec: JsonObject, strategy: str
+) -> None:
     assert run_strategy(build_vm(**spec).spec) == strategy

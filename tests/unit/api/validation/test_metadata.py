@@ -120,7 +120,7 @@ def format_causes(causes: list[FieldError]) -> str:
 
 
 @pytest.mark.parametrize(("metadata", "message"), CREATED.values(), ids=CREATED)
-def test_problems_of_new_metadata(metadata: JsonObject, message: str) -> None:
+def test_invalid_new_metadata_is_reported_with_all_its_problems(metadata: JsonObject, message: str) -> None:
     before = deepcopy(metadata)
     assert format_causes(check_created(metadata, INSTANCETYPE)) == message
     assert metadata == before
@@ -191,7 +191,7 @@ RESTORED: dict[str, tuple[JsonObject, JsonObject, JsonObject]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "expected"), RESTORED.values(), ids=RESTORED)
-def test_update_keeps_server_set_metadata(metadata: JsonObject, old: JsonObject, expected: JsonObject) -> None:
+def test_update_preserves_server_set_metadata(metadata: JsonObject, old: JsonObject, expected: JsonObject) -> None:
     before = deepcopy((metadata, old))
     assert restore_metadata(metadata, old) == expected
     assert (metadata, old) == before
@@ -234,7 +234,9 @@ UPDATED: dict[str, tuple[JsonObject, JsonObject, list[FieldError]]] = {
 
 
 @pytest.mark.parametrize(("metadata", "old", "causes"), UPDATED.values(), ids=UPDATED)
-def test_invalid_metadata_update_is_reported(metadata: JsonObject, old: JsonObject, causes: list[FieldError]) -> None:
+def test_only_invalid_metadata_updates_are_reported(
+    metadata: JsonObject, old: JsonObject, causes: list[FieldError]
+) -> None:
     assert check_updated(metadata, old, INSTANCETYPE) == causes
 
 
@@ -270,5 +272,5 @@ def test_metadata_must_match_the_request_path(metadata: JsonObject, message: str
     [(INSTANCETYPE, False), (CONFIG_MAP, True), (kind("Lease", "coordination.k8s.io/v1"), False)],
     ids=lambda value: value.kind if isinstance(value, Kind) else str(value),
 )
-def test_update_without_a_resource_version_depends_on_the_kind(of: Kind, blind: bool) -> None:
+def test_only_some_kinds_allow_an_update_without_a_resource_version(of: Kind, blind: bool) -> None:
     assert allows_blind_update(of) is blind

@@ -61,18 +61,18 @@ CHECKS: dict[str, NameCheck] = {
 
 
 @pytest.mark.parametrize(("check", "names"), GOOD.values(), ids=GOOD)
-def test_valid_names_have_no_problems(check: NameCheck, names: list[str]) -> None:
+def test_valid_object_names_have_no_problems(check: NameCheck, names: list[str]) -> None:
     assert {name: check(name) for name in names} == dict.fromkeys(names, ())
 
 
 @pytest.mark.parametrize(("check", "name", "problems"), BAD.values(), ids=BAD)
-def test_invalid_names_have_problems(check: NameCheck, name: str, problems: list[str]) -> None:
+def test_invalid_object_names_are_reported(check: NameCheck, name: str, problems: list[str]) -> None:
     found = check(name)
     assert [problem[: len(prefix)] for problem, prefix in zip(found, problems, strict=True)] == problems
 
 
 @pytest.mark.parametrize(("kind", "check"), CHECKS.items(), ids=CHECKS)
-def test_each_kind_has_its_name_check(kind: str, check: NameCheck) -> None:
+def test_each_kind_has_the_name_check_of_kubernetes(kind: str, check: NameCheck) -> None:
     found = find_kind(*kind.rsplit("/", 1))
     assert found in KINDS
     assert get_name_check(found) is check
@@ -91,5 +91,5 @@ def test_generated_names_are_never_too_long() -> None:
 
 
 @pytest.mark.parametrize(("prefix", "masked"), [("gen-", "gea"), ("gen", "gen"), ("-", "-"), ("a-", "a")])
-def test_generate_name_may_end_in_a_dash(prefix: str, masked: str) -> None:
+def test_trailing_dash_of_a_generate_name_is_masked_for_validation(prefix: str, masked: str) -> None:
     assert mask_prefix(prefix) == masked

@@ -10,7 +10,7 @@ from virtshape.api.status import StatusError
 from virtshape.api.yaml import Document, YAMLError, read_documents, scan_documents
 from virtshape.api.yaml import tree as tree_module
 
-INDENTATION = "this does not continue the lines above it; check the indentation"
+INDENTATION = "this line does not continue the lines above it; check the indentation"
 
 REFUSED: dict[str, tuple[str, int, int, str]] = {
     "duplicate key": ("a: 1\nb: 2\na: 3\n", 3, 1, 'the key "a" appears twice in the same object'),
@@ -41,14 +41,14 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
         "? [a]\n: x\n",
         1,
         3,
-        "a list or an object cannot be a key; put a text that begins with { or [ in quotes",
+        "a list or an object cannot be a key; quote text that begins with { or [",
     ),
     "alias of a list as a key": ("a: &x [1]\n*x : b\n", 2, 1, "a list or an object cannot be a key"),
     "template": (
         "a: {{ .Values.x }}\n",
         1,
         5,
-        "a list or an object cannot be a key; put a text that begins with { or [ in quotes",
+        "a list or an object cannot be a key; quote text that begins with { or [",
     ),
     "wrong tag": ("a: !!int abc\n", 1, 4, '"abc" is not of the type !!int'),
     "wrong base64": ("a: !!binary '!'\n", 1, 4, "a !!binary value must be base64"),
@@ -63,27 +63,27 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
         "a: 1\n...\nb: 2\n",
         3,
         1,
-        'a document needs a line "---" before it, and directives such as %YAML are not read',
+        'a document needs a line "---" before it, and directives such as %YAML are not supported',
     ),
     "invalid second document": ("a: 1\n---\nb:\n  c: 1\n d: 2\n", 5, 2, INDENTATION),
     "colon in a value": (
         "a: b: c\n",
         1,
         5,
-        'unexpected ":": no value can follow here; put a text that contains ": " in quotes, and check the indentation',
+        'unexpected ":": no value can follow here; quote text that contains ": ", and check the indentation',
     ),
     "no colon": ("a: 1\nb\nc: 2\n", 2, 1, 'a key without ":"'),
     "wrong indentation": ("a:\n  b: 1\n c: 2\n", 3, 2, INDENTATION),
     "unterminated quotes": ('a: "x\nb: 1\n', 1, 4, "this quoted text is never closed"),
     "unclosed bracket": ("a: [1, 2\n", 1, 4, 'this "[" is never closed, or a "," is missing after it'),
     "unclosed brace": ("a: {b: 1\nc: 2\n", 1, 4, 'this "{" is never closed, or a "," is missing after it'),
-    "reserved character": ("a: @x\n", 1, 4, 'a text that begins with "@" needs quotes'),
-    "star": ("a: *.txt\n", 1, 5, 'a text that begins with "*" or "&" needs quotes'),
+    "reserved character": ("a: @x\n", 1, 4, 'text that begins with "@" needs quotes'),
+    "star": ("a: *.txt\n", 1, 5, 'text that begins with "*" or "&" needs quotes'),
     "escape": (
         'a: "C:\\dir"\n',
         1,
         7,
-        'a text in double quotes has an unknown escape after "\\"; use single quotes, or write "\\\\"',
+        'text in double quotes has an unknown escape after "\\"; use single quotes, or write "\\\\"',
     ),
     "control character": (
         "a: x\nb: y\x07\n",
@@ -99,10 +99,10 @@ REFUSED: dict[str, tuple[str, int, int, str]] = {
     ),
     "broken JSON": ('{"a": 1', 1, 8, "invalid JSON: expecting ',' delimiter"),
     "JSON followed by YAML": ('{"a": 1}\n{"b": 1}\nc: 2\n', 3, 1, "invalid JSON: expecting value"),
-    "JSON followed by broken YAML": ('{"a": 1}\n---\nb: @\n', 3, 4, 'a text that begins with "@" needs quotes'),
+    "JSON followed by broken YAML": ('{"a": 1}\n---\nb: @\n', 3, 4, 'text that begins with "@" needs quotes'),
     "unpaired surrogate": ('{"a": "\\ud83d"}', 1, 10, "an escape in double quotes is not a valid character"),
-    "JSON nested too deep": ('{"a": ' * 100_000, 1, 1201, "this is nested more than 200 levels deep"),
-    "nested too deep": (f"a: {'[' * 300}", 1, 203, "this is nested more than 200 levels deep"),
+    "JSON nested too deep": ('{"a": ' * 100_000, 1, 1201, "the document is nested more than 200 levels deep"),
+    "nested too deep": (f"a: {'[' * 300}", 1, 203, "the document is nested more than 200 levels deep"),
 }
 
 
@@ -114,16 +114,16 @@ def test_invalid_yaml_is_refused_with_position_and_reason(text: str, line: int, 
     assert (error.source, error.line, error.column, error.problem) == ("vm.yaml", line, column, problem)
 
 
-def test_yaml_syntax_error_is_a_status_with_its_position() -> None:
+def test_yaml_syntax_error_raises_a_status_error_with_its_position() -> None:
     with pytest.raises(StatusError) as refusal:
         read_documents("a: @", "vm.yaml")
-    assert (refusal.value.code, str(refusal.value)) == (400, 'vm.yaml:1:4: a text that begins with "@" needs quotes')
+    assert (refusal.value.code, str(refusal.value)) == (400, 'vm.yaml:1:4: text that begins with "@" needs quotes')
 
 
 @pytest.mark.parametrize(
     "name", ["no colon", "unterminated quotes", "wrong indentation", "tab", "unclosed bracket", "colon in a value"]
 )
-def test_pure_python_parser_gives_the_same_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pure_python_yaml_parser_reports_the_same_errors_as_libyaml(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_module, "Parser", tree_module.PureParser)
     text, line, _, problem = REFUSED[name]
     with pytest.raises(YAMLError) as refusal:
@@ -134,6 +134,7 @@ def test_pure_python_parser_gives_the_same_errors(name: str, monkeypatch: pytest
 NOT_TEXT: dict[str, tuple[bytes, str]] = {
     "UTF-16": ("a: 1".encode("utf-16"), "<stdin>:1:1: the text is UTF-16: save it as UTF-8"),
     "Latin-1": ("a: 1\nb: é".encode("latin-1"), "<stdin>:2:4: this is not UTF-8 text"),
+    "after a byte order mark": (b"\xef\xbb\xbfa\xff", "<stdin>:1:2: this is not UTF-8 text"),
 }
 
 
@@ -220,7 +221,7 @@ def test_empty_yaml_object_has_a_position() -> None:
 
 
 @pytest.mark.parametrize("kind", ["List", "MachineList"])
-def test_list_is_split_and_its_items_keep_their_positions(kind: str) -> None:
+def test_yaml_list_object_is_split_and_its_items_keep_their_positions(kind: str) -> None:
     items = "- kind: A\n  apiVersion: v2\n- kind: B\n  apiVersion: v2\n  spec:\n    x: 1\n"
     text = f"kind: {kind}\napiVersion: v1\nitems:\n{items}"
     first, second = read_documents(text, "list.yaml")
@@ -263,7 +264,7 @@ def test_yaml_documents_have_independent_positions() -> None:
     assert [document.position("a") for document in documents] == [(1, 1), (3, 1)]
 
 
-def test_invalid_yaml_document_does_not_hide_the_others() -> None:
+def test_invalid_yaml_document_does_not_hide_other_documents() -> None:
     scanned = list(scan_documents("a: 1\n---\na: 1\na: 2\n---\nb: [1\n---\nc: 3\n", "file.yaml"))
     assert [str(each) if isinstance(each, YAMLError) else each.tree for each in scanned] == [
         {"a": 1},

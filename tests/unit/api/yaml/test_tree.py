@@ -288,7 +288,7 @@ def test_quoted_yaml_scalar_is_a_string(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", KEYS)
-def test_yaml_key_is_the_text_of_its_scalar_value(word: str) -> None:
+def test_yaml_key_is_converted_to_the_text_of_its_value(word: str) -> None:
     assert trees_of(f"{word}: x\n") == [{KEYS[word]: "x"}]
 
 
@@ -303,7 +303,7 @@ TEXTS_WITHOUT_TABS = {name: case for name, case in TEXTS.items() if "\t" not in 
 
 
 @pytest.mark.parametrize(("text", "trees"), TEXTS_WITHOUT_TABS.values(), ids=TEXTS_WITHOUT_TABS)
-def test_pure_python_yaml_parser_gives_the_same_documents(
+def test_pure_python_yaml_parser_returns_the_same_documents_as_libyaml(
     text: str, trees: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_module, "Parser", tree_module.PureParser)

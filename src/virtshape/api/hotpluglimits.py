@@ -1,7 +1,7 @@
 """
 Hotplug limits of an instance: how many sockets and how much memory its running guest can have.
 
-Limits set by the VM, its instance type or the administrator are fields of the instance; other limits are annotations.
+Limits set by the VM, its instance type or the administrator are fields of the instance. Other limits are annotations.
 """
 
 from typing import Final, NamedTuple
@@ -17,14 +17,14 @@ _MAX_DIGITS: Final = 10
 
 
 class HotplugLimits(NamedTuple):
-    """Maximum sockets and memory of a guest; None for a resource that cannot grow."""
+    """Maximum sockets and memory of a guest; None means that the resource cannot grow."""
 
     sockets: int | None = None
     memory: Quantity | None = None
 
 
 def get_hotplug_limits(vmi: VirtualMachineInstance) -> HotplugLimits:
-    """Return the limits of an instance; malformed annotations are ignored."""
+    """Return the hotplug limits of an instance; malformed annotations are ignored."""
     cpu, memory, annotations = vmi.spec.domain.cpu, vmi.spec.domain.memory, vmi.metadata.annotations or {}
     return HotplugLimits(
         (cpu.max_sockets if cpu is not None else None) or _read_count(annotations.get(MAX_SOCKETS_ANNOTATION, "")),

@@ -7,12 +7,12 @@ from virtshape.api.quantity import Quantity
 
 
 class ObjectFieldSelector(Model):
-    """A field of the object itself."""
+    """A field of the pod or VM itself."""
 
     field_path: str
     """The field, such as metadata.labels or metadata.annotations['team']."""
     api_version: str | None = None
-    """Version in which the path is read; v1 by default."""
+    """API version of the object that the path refers to; v1 by default."""
 
 
 class ResourceFieldSelector(Model):
@@ -21,7 +21,7 @@ class ResourceFieldSelector(Model):
     resource: str
     """The request or limit, such as limits.cpu or requests.memory."""
     container_name: str | None = None
-    """The container; required in volumes."""
+    """Name of the container; required in volumes."""
     divisor: Quantity | None = None
     """Unit in which the number is given, such as 1Mi; 1 by default."""
 
@@ -32,22 +32,22 @@ class DownwardAPIVolumeFile(Model):
     path: str
     """Path of the file in the volume; relative, without `..`."""
     field_ref: ObjectFieldSelector | None = None
-    """Show a field, such as labels; excludes resourceFieldRef."""
+    """The field to show, such as metadata.labels; mutually exclusive with resourceFieldRef."""
     resource_field_ref: ResourceFieldSelector | None = None
-    """Show a request or limit; excludes fieldRef."""
+    """The request or limit to show; mutually exclusive with fieldRef."""
     mode: Int32 | None = None
-    """Permission bits of the file, 0 to 0777 (octal, 511 in JSON); the volume's default where absent."""
+    """Permission bits of the file, 0 to 0777 (octal, 511 in JSON); the volume's default if absent."""
 
 
 class LocalObjectReference(Model):
     """A reference by name to an object in the same namespace."""
 
     name: str | None = None
-    """The object's name."""
+    """Name of the referenced object."""
 
 
 class TCPSocketAction(Model):
-    """Succeeds if a TCP connection can be opened."""
+    """A check that succeeds if a TCP connection can be opened."""
 
     port: IntOrString
     """Port number, 1 to 65535, or the name of a port."""
@@ -59,20 +59,20 @@ class HTTPHeader(Model):
     """One header of a request."""
 
     name: str
-    """The header's name."""
+    """Name of the header."""
     value: str
-    """The header's value."""
+    """Value of the header."""
 
 
 class HTTPGetAction(Model):
-    """Succeeds if a GET request is answered with a status from 200 to 399."""
+    """A check that succeeds if the response to a GET request has a status from 200 to 399."""
 
     port: IntOrString
     """Port number, 1 to 65535, or the name of a port."""
     path: str | None = None
     """Path to request; / by default."""
     scheme: Literal["HTTP", "HTTPS"] | None = None
-    """HTTP (default) or HTTPS, whose certificate is not verified."""
+    """HTTP (default), or HTTPS without verification of the certificate."""
     host: str | None = None
     """Host to connect to; the guest's address by default."""
     http_headers: list[HTTPHeader] | None = None
@@ -80,7 +80,7 @@ class HTTPGetAction(Model):
 
 
 class ExecAction(Model):
-    """Succeeds if a command exits with 0; a probe of a VM runs it in the guest, through the guest agent."""
+    """A check that succeeds if a command exits with 0; for a VM, the guest agent runs the command in the guest."""
 
     command: list[str] | None = None
-    """The program and its arguments; no shell is involved unless named here."""
+    """The program and its arguments, which are not passed to a shell."""

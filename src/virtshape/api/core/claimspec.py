@@ -1,7 +1,7 @@
 """
-Structs of the spec of persistent volume claims, and of references to claims.
+Structs for the spec of persistent volume claims, and for references to claims.
 
-They are Kubernetes' structs, plus the volume mode that data volumes add.
+The structs are those of Kubernetes, with one more volume mode for data volumes.
 """
 
 from typing import Literal
@@ -15,18 +15,18 @@ class PersistentVolumeClaimVolumeSource(Model):
     """A claim used as a volume."""
 
     claim_name: str
-    """The PersistentVolumeClaim to use, in the VM's namespace."""
+    """Name of the PersistentVolumeClaim, in the same namespace."""
     read_only: bool | None = None
-    """Set true to mount the claim read-only."""
+    """Whether the claim is mounted read-only."""
 
 
 class TypedLocalObjectReference(Model):
     """A reference to an object of any kind in the same namespace."""
 
     name: str
-    """The object's name."""
+    """Name of the referenced object."""
     kind: str
-    """The object's kind."""
+    """Kind of the referenced object."""
     api_group: str | None = None
     """The kind's API group; absent for the core group."""
 
@@ -35,22 +35,22 @@ class TypedObjectReference(Model):
     """A reference to an object of any kind, possibly in another namespace."""
 
     name: str
-    """The object's name."""
+    """Name of the referenced object."""
     kind: str
-    """The object's kind."""
+    """Kind of the referenced object."""
     api_group: str | None = None
     """The kind's API group; absent for the core group."""
     namespace: str | None = None
-    """The object's namespace, which must grant the reference; the claim's own by default."""
+    """The object's namespace, which must grant the reference; the claim's namespace by default."""
 
 
 class VolumeResourceRequirements(Model):
     """Requested amount of storage."""
 
     requests: dict[str, Quantity] | None = None
-    """The minimum; `storage` is the size, such as 30Gi."""
+    """Minimum amounts by resource; `storage` is the size, such as 30Gi."""
     limits: dict[str, Quantity] | None = None
-    """The maximum."""
+    """Maximum amounts by resource."""
 
 
 class PersistentVolumeClaimSpec(Model):
@@ -61,16 +61,16 @@ class PersistentVolumeClaimSpec(Model):
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
     """Access modes; live migration needs ReadWriteMany."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
-    """Filesystem (default) or a raw Block device; FromStorageProfile leaves it to the storage class."""
+    """Filesystem (default), Block for a raw device, or FromStorageProfile to use the mode in the storage profile."""
     storage_class_name: str | None = None
     """Storage class; absent for the default class, empty for volumes without a class."""
     data_source: TypedLocalObjectReference | None = None
     """A VolumeSnapshot or claim in this namespace to populate the volume from."""
     data_source_ref: TypedObjectReference | None = None
-    """Like dataSource, but of any kind with a populator, also in other namespaces."""
+    """An object to populate the volume from, of any kind that has a populator, possibly in another namespace."""
     selector: LabelSelector | None = None
     """Selects existing volumes by label; no new volume is provisioned."""
     volume_name: str | None = None
-    """Bind to the PersistentVolume with this name."""
+    """Name of an existing PersistentVolume to bind to."""
     volume_attributes_class_name: str | None = None
     """Class of mutable attributes, such as I/O rates; can be changed later, unlike the storage class."""
