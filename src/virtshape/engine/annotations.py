@@ -14,7 +14,7 @@ def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> 
 
 
 def apply_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> None:
-    """Add the given annotations whose keys are not set yet."""
+    """Add the given annotations to the metadata, except those whose keys it already contains."""
     if given:
         own = metadata.annotations = metadata.annotations or {}
         for key, value in given.items():

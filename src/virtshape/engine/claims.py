@@ -1,5 +1,5 @@
 """
-Properties of PersistentVolumeClaims: storage class, size, binding, and whether uploads populate them.
+Properties of PersistentVolumeClaims: storage class, size, binding, content type, and whether uploads populate them.
 
 The API server and the storage controllers share these functions.
 """
@@ -17,20 +17,20 @@ from virtshape.api.storage import StorageClass
 from virtshape.api.wellknown import CONTENT_TYPE, DEFAULT_CLASS, POD_PHASE, POD_RESTARTS, UPLOAD_TARGET
 
 FILLED: Final = "Succeeded"
-"""Phase of a transfer that has populated its claim."""
+"""The phase of a data transfer that has populated its claim."""
 STORAGE: Final = "storage"
-"""Name of the resource that is the size of a claim or volume."""
+"""The name of the resource that specifies the size, in a claim's requests and a volume's capacity."""
 _OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 def class_name(claim: PersistentVolumeClaim) -> str | None:
-    """Return the storage class name of a claim: an empty string for no class, None if it is unset."""
+    """Return the claim's storage class name; None if it is unset, an empty string if the claim requests no class."""
     stated = claim.spec.storage_class_name if claim.spec else None
     return stated if stated is not None else find_annotation(claim.metadata, _OLD_CLASS)
 
 
 def find_default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """Return the newest storage class that is marked as the default, or None."""
+    """Return the newest storage class that is annotated as the default, or None."""
     defaults = [one for one in classes if any(find_annotation(one.metadata, key) == "true" for key in DEFAULT_CLASS)]
     return max(defaults, key=_age, default=None)
 
@@ -50,7 +50,11 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
-    """Return True if claim and volume refer to each other; the claim alone is not enough, as users can write to it."""
+    """
+    Return True if the claim refers to the volume, and the volume's `claimRef` has the claim's name and UID.
+
+    The claim's own fields do not prove that it is bound, because users can write to the claim.
+    """
     if volume is None or claim.spec is None or not claim.spec.volume_name:
         return False
     reference = volume.spec.claim_ref if volume.spec else None
@@ -62,6 +66,13 @@ def requested_size(claim: PersistentVolumeClaim) -> Quantity | None:
     """Return the size that a claim requests, or None."""
     resources = claim.spec.resources if claim.spec else None
     return ((resources.requests if resources else None) or {}).get(STORAGE)
+
+
+def find_claim_size(claim: PersistentVolumeClaim) -> int | None:
+    """Return the claim's capacity in bytes, or the requested size before the claim is bound; None if it has neither."""
+    capacity = (claim.status.capacity if claim.status else None) or {}
+    size = capacity.get(STORAGE) or requested_size(claim)
+    return size.value() if size is not None else None
 
 
 def claim_mode(claim: PersistentVolumeClaim) -> str:
@@ -77,7 +88,7 @@ def volume_size(volume: PersistentVolume) -> int:
 
 
 def is_bound(claim: PersistentVolumeClaim) -> bool:
-    """Return True if the claim is bound to a volume."""
+    """Return True if the claim's phase is `Bound` and the claim refers to a volume."""
     return claim.status is not None and claim.status.phase == "Bound" and _names_volume(claim)
 
 
@@ -86,7 +97,7 @@ def _names_volume(claim: PersistentVolumeClaim) -> bool:
 
 
 def is_filled(claim: PersistentVolumeClaim) -> bool:
-    """Return True if the claim is populated, or does not have to be."""
+    """Return True if a transfer has populated the claim, or if the claim needs no transfer."""
     phase = find_annotation(claim.metadata, POD_PHASE)
     return phase == FILLED or (phase is None and find_annotation(claim.metadata, UPLOAD_TARGET) is None)
 
@@ -95,10 +106,10 @@ def find_upload_key(
     claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
 ) -> str:
     """
-    Return the key of the job that populates a claim from an upload, or an empty string.
+    Return the key of the job that populates a claim from an upload, or an empty string if there is none.
 
-    The key is the UID of the DataVolume that owns the claim, or the name of the bound volume. It is read from the
-    DataVolume or the volume, not from the claim, because users can write to the claim.
+    The key is the UID of the DataVolume that controls the claim, or else the name of the bound volume. The key is read
+    from the DataVolume or the volume, not from the claim, because users can write to the claim.
     """
     if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
         return data_volume.metadata.uid or ""
@@ -124,7 +135,7 @@ def count_failures(metadata: ObjectMeta) -> int:
 
 
 def count_attempts(volume: DataVolume) -> int:
-    """Return the number of failed transfers of a DataVolume."""
+    """Return the number of failed transfers for a DataVolume, from its status."""
     return (volume.status.restart_count if volume.status else None) or 0
 
 

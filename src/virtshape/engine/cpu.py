@@ -10,7 +10,7 @@ GUEST = "domain.cpu.guest"
 
 
 def check_cpu(domain: DomainSpec, given: CPUInstancetype | None) -> list[str]:
-    """Return the CPU fields that conflict with the instance type."""
+    """Return the VM's CPU fields that conflict with the instance type."""
     cpu, resources = domain.cpu, domain.resources
     clashes: list[str] = []
     if resources is not None:
@@ -43,7 +43,7 @@ def _check_traits(cpu: CPU, given: CPUInstancetype) -> list[str]:
 
 
 def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetypeSpec | None) -> list[FieldError]:
-    """Check the VM's own `cpu.guest`, with or without an instance type."""
+    """Check that the VM's `cpu.guest` is not 0 and, if there is no instance type, not combined with a topology."""
     if cpu.guest is None:
         return []
     conflicts = []
@@ -61,7 +61,7 @@ def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetyp
 def check_vcpus_spread(
     cpu: CPU | None, root: str, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None
 ) -> FieldError | None:
-    """Check that the vCPUs can be spread as the preference asks; the error names the field that sets the vCPUs."""
+    """Check that the vCPUs can be spread as the preference asks; the error is for the field that sets the vCPUs."""
     if given is not None and given.topology is not None:
         vcpus = read_topology(given.topology).vcpus
         return check_spread(vcpus, "instancetype.spec.cpu.topology", "the instance type", preference)
@@ -75,7 +75,7 @@ def check_vcpus_spread(
 def apply_cpu(
     domain: DomainSpec, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None, layout: Layout
 ) -> None:
-    """Set the CPU fields that the instance type provides."""
+    """Copy the CPU fields of the instance type; unless it sets a topology, the preference or `layout` decides."""
     if given is None:
         return
     cpu = domain.cpu = domain.cpu or CPU()
@@ -98,7 +98,7 @@ def apply_cpu(
 
 
 def apply_own_vcpus(domain: DomainSpec, preference: VirtualMachinePreferenceSpec | None, layout: Layout) -> None:
-    """Replace the VM's own `cpu.guest` with sockets, cores and threads."""
+    """Replace the VM's `cpu.guest`, if set, with sockets, cores and threads."""
     cpu = domain.cpu
     if cpu is not None and cpu.guest is not None:
         put_topology(cpu, lay_out_vcpus(cpu.guest, preference, layout))
@@ -106,7 +106,7 @@ def apply_own_vcpus(domain: DomainSpec, preference: VirtualMachinePreferenceSpec
 
 
 def apply_cpu_preferences(domain: DomainSpec, preference: VirtualMachinePreferenceSpec) -> None:
-    """Add the preferred CPU features that the VM does not name."""
+    """Add the preferred CPU features that the VM does not already list."""
     if preference.cpu is None or not preference.cpu.preferred_cpu_features:
         return
     cpu = domain.cpu = domain.cpu or CPU()

@@ -1,7 +1,7 @@
 """
 Customize: derive a new instance type or preference from an existing one.
 
-The source is not modified, and its server-set metadata is never copied.
+The source is not modified. Metadata that the API server sets is never copied.
 """
 
 import copy
@@ -23,9 +23,11 @@ from virtshape.api.instancetype.v1beta2 import (
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
-from virtshape.api.wellknown import LAST_APPLIED
+from virtshape.api.wellknown import LAST_APPLIED, LIFECYCLE_LABEL, REPLACEMENT_ANNOTATION
+from virtshape.engine.memory import is_open
 from virtshape.engine.preferencechanges import NO_CHANGES, PreferenceChanges, apply_changes
-from virtshape.engine.topology import Topology, read_topology
+from virtshape.engine.sizingpolicy import build_cpu_limits, check_memory_size, check_vcpus, has_limits, read_policy
+from virtshape.engine.topology import Topology, count_vcpus, read_topology
 
 Instancetype = VirtualMachineInstancetype | VirtualMachineClusterInstancetype
 Preference = VirtualMachinePreference | VirtualMachineClusterPreference
@@ -34,11 +36,12 @@ GROUP = "instancetype.kubevirt.io"
 SIZES_OPTIONAL_SINCE = f"{GROUP}/v1beta2"
 Open = Literal["open"]
 OPEN: Final = "open"
-"""A size that the instance type leaves to each VM."""
+"""The value of `vcpus` or `memory` for a size that the new instance type leaves to each VM."""
+_LIFECYCLE: Final = (LIFECYCLE_LABEL, REPLACEMENT_ANNOTATION)
 
 
 class Size(NamedTuple):
-    """New vCPUs (as a number or as an exact topology) and memory; None keeps the source's value."""
+    """The new vCPUs (as a number or as an exact topology) and memory; None means the value of the source."""
 
     vcpus: int | Open | None = None
     topology: CPUTopology | None = None
@@ -46,7 +49,7 @@ class Size(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Return True if vCPUs, a topology or memory is given."""
+        """Return True if vCPUs, a topology or memory is set."""
         return self != UNCHANGED
 
 
@@ -54,23 +57,40 @@ UNCHANGED = Size()
 
 
 def check_size(source: Instancetype | Preference, size: Size) -> list[FieldError]:
-    """Return the reasons why the source cannot have this size."""
+    """Return the reasons why a copy of the source cannot have this size."""
     if isinstance(source, Preference):
         message = "a preference has no size: only instance types set vCPUs and memory"
         return [FieldError("spec", message)] if size.is_given else []
-    if size.vcpus is None:
-        return []
-    if size.topology is not None:
+    if size.vcpus is not None and size.topology is not None:
         return [FieldError("spec.cpu", "a number of vCPUs and an exact topology are mutually exclusive")]
     topology = find_topology(source)
-    if topology is None or size.vcpus == OPEN:
-        return []
+    if topology is None or size.vcpus is None or size.vcpus == OPEN:
+        return _check_policy(source.spec, size)
     message = f"the exact topology {topology} does not define a layout for {size.vcpus} vCPUs"
     return [FieldError("spec.cpu.topology", message)]
 
 
+def _check_policy(source: VirtualMachineInstancetypeSpec, size: Size) -> list[FieldError]:
+    """Return a violation for each new size (vCPUs or memory) that is outside the limits the source sets for VMs."""
+    if not has_limits(source):
+        return []
+    policy, problems = read_policy(source), []
+    given = size.vcpus if isinstance(size.vcpus, int) else None
+    if size.topology is not None:
+        given = read_topology(size.topology).vcpus
+    if given is not None and not count_vcpus(source.cpu):
+        problems += check_vcpus(policy, given, "spec.cpu.topology" if size.topology is not None else "spec.cpu.guest")
+    if isinstance(size.memory, Quantity) and is_open(source.memory):
+        vcpus, asked = given or count_vcpus(source.cpu), size.memory.value()
+        if vcpus or not policy.list_vcpus(asked):
+            problems += check_memory_size(
+                policy, vcpus or asked // policy.per_vcpu[1], size.memory, "spec.memory.guest"
+            )
+    return problems
+
+
 def check_changes(source: Instancetype | Preference, changes: PreferenceChanges) -> list[FieldError]:
-    """Return the reasons why the source cannot have these preferences."""
+    """Return the reasons why these changes cannot be made to a copy of the source."""
     if isinstance(source, Preference) or changes == NO_CHANGES:
         return []
     message = "an instance type has no buses, models, firmware, machine type or clock: only preferences set them"
@@ -84,7 +104,7 @@ def find_topology(source: Instancetype) -> Topology | None:
 
 
 def scale_topology(topology: Topology, vcpus: int) -> Topology:
-    """Return a topology for this many vCPUs: whole sockets of the same shape if possible, else only sockets."""
+    """Return a topology for this many vCPUs: sockets of the same size if the vCPUs fill them, else one-vCPU sockets."""
     sockets, rest = divmod(vcpus, topology.cores * topology.threads)
     return Topology(vcpus) if rest else Topology(sockets, topology.cores, topology.threads)
 
@@ -98,7 +118,7 @@ def customize(
     cluster: bool = False,
     keep_metadata: bool = False,
 ) -> Instancetype | Preference:
-    """Return a namespaced or cluster-wide copy with these changes; the caller must check size and changes first."""
+    """Return a namespaced or cluster-wide copy with this size and these changes, which the caller must check first."""
     metadata = _derive_metadata(source.metadata, name, keep_metadata=keep_metadata)
     if isinstance(source, Preference):
         preference = VirtualMachineClusterPreference if cluster else VirtualMachinePreference
@@ -117,7 +137,7 @@ def customize(
 
 
 def _allow_open_sizes(spec: VirtualMachineInstancetypeSpec) -> VirtualMachineInstancetypeSpec:
-    """Return the spec as v1beta2 structs, in which sizes are optional."""
+    """Return the spec with v1beta2 structs, in which the memory size is optional."""
     memory = MemoryInstancetype(**asdict(spec.memory)) if spec.memory is not None else None
     return VirtualMachineInstancetypeSpec(**{**asdict(spec), "memory": memory})
 
@@ -126,18 +146,26 @@ def _apply_size(spec: VirtualMachineInstancetypeSpec, size: Size) -> None:
     """
     Set the size and adjust the hotplug limits.
 
-    A limit equal to the old size becomes the new size, or is removed if the new size is open. Any other limit is kept,
-    or raised to the new size if it is lower.
+    A limit equal to the old size becomes the new size, or is removed if VMs are to set the size. Any other limit is
+    kept, or raised to the new size if it is lower. Limits of a sizing policy are removed for sizes that are now set. If
+    VMs still set the vCPUs, limits on the memory per vCPU are converted to limits on the vCPUs.
     """
+    policy = read_policy(spec)
     if size.vcpus is not None or size.topology is not None:
         cpu = spec.cpu = spec.cpu or CPUInstancetype()
         if cpu.max_sockets:
             cpu.max_sockets = _derive_max_sockets(cpu, cpu.max_sockets, size)
         cpu.guest, cpu.topology = None if size.vcpus == OPEN else size.vcpus, size.topology
+        cpu.limits = cpu.limits if size.vcpus == OPEN else None
     if size.memory is not None:
         memory = spec.memory = spec.memory or MemoryInstancetype()
         memory.max_guest = _derive_max_guest(memory, size.memory)
         memory.guest = None if size.memory == OPEN else size.memory
+        if memory.limits is not None and memory.guest is not None:
+            if memory.limits.per_vcpu is not None and not count_vcpus(spec.cpu):
+                cpu = spec.cpu = spec.cpu or CPUInstancetype()
+                cpu.limits = build_cpu_limits(policy.list_vcpus(memory.guest.value()))
+            memory.limits = None
 
 
 def _derive_max_sockets(cpu: CPUInstancetype, limit: int, size: Size) -> int | None:
@@ -166,16 +194,17 @@ def states_size(spec: VirtualMachineInstancetypeSpec) -> bool:
 
 def _derive_metadata(metadata: ObjectMeta, name: str, *, keep_metadata: bool) -> ObjectMeta:
     """
-    Return metadata with this name and the source's labels and annotations.
+    Return new metadata with this name and the source's labels and annotations.
 
-    Those that describe the source are left out, unless `keep_metadata` is set.
+    Keys for the life cycle and in KubeVirt's instance type group describe the source, so they are omitted unless
+    `keep_metadata` is set. kubectl's last-applied annotation is always omitted.
     """
 
     def derive(texts: dict[str, str] | None) -> dict[str, str] | None:
         kept = {
             key: text
             for key, text in (texts or {}).items()
-            if key != LAST_APPLIED and (keep_metadata or not key.startswith(f"{GROUP}/"))
+            if key != LAST_APPLIED and (keep_metadata or not (key.startswith(f"{GROUP}/") or key in _LIFECYCLE))
         }
         return kept or None
 

@@ -19,7 +19,7 @@ def apply_defaults(
     configuration: KubeVirtConfiguration | None,
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> None:
-    """Fill in the required fields that are still unset."""
+    """Fill in the fields that are still unset, from the configuration or with KubeVirt's defaults."""
     domain = spec.domain
     spec.architecture = spec.architecture or architecture
     if domain.machine is None or not domain.machine.type:
@@ -55,15 +55,15 @@ def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguratio
 
 
 def _default_topology(resources: ResourceRequirements | None) -> Topology:
-    """Return a topology with one single-core socket per CPU in the limit, or else in the request."""
+    """Return one single-core socket for each CPU in the limit, or else in the request; one socket if neither is set."""
     for amounts in (resources.limits, resources.requests) if resources else ():
         if amounts and "cpu" in amounts:
-            return Topology(sockets=amounts["cpu"].value() % 2**32)  # KubeVirt counts in 32 bits
+            return Topology(sockets=amounts["cpu"].value() % 2**32)  # KubeVirt counts sockets with 32-bit integers
     return Topology()
 
 
 def _default_pull_policies(spec: VirtualMachineInstanceSpec) -> None:
-    """Set missing pull policies: `Always` for images tagged `latest` or without a tag, else `IfNotPresent`."""
+    """Set missing pull policies: `Always` for images that end in `:latest` or have no colon, else `IfNotPresent`."""
     for volume in spec.volumes or ():
         disk = volume.container_disk
         if disk is not None and not disk.image_pull_policy:

@@ -1,4 +1,4 @@
-"""Devices: GPUs and host devices from the instance type, defaults for other devices from the preference."""
+"""Devices: GPUs and host devices from the instance type, and preferred values for fields that the VM leaves unset."""
 
 from copy import copy
 
@@ -11,7 +11,7 @@ from virtshape.engine.network import apply_interface_preferences
 
 
 def check_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -> list[str]:
-    """Return the device fields that conflict with the instance type."""
+    """Return the VM's device fields that conflict with the instance type."""
     clashes = []
     if devices.gpus and given.gpus:
         clashes.append("domain.devices.gpus")
@@ -21,15 +21,15 @@ def check_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -
 
 
 def apply_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -> None:
-    """Set the GPUs and host devices that the instance type provides."""
+    """Set the GPUs and host devices that the instance type lists."""
     if given.gpus:
-        devices.gpus = [copy(gpu) for gpu in given.gpus]  # a preference may modify them
+        devices.gpus = [copy(gpu) for gpu in given.gpus]  # copies, because a preference may modify GPUs
     if given.host_devices:
         devices.host_devices = list(given.host_devices)
 
 
 def apply_device_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
-    """Fill in the device fields that the VM leaves unset."""
+    """Fill in preferred values for the device fields that the VM leaves unset."""
     devices = spec.domain.devices
     _apply_switches(devices, preferred)
     apply_disk_preferences(devices, preferred)

@@ -1,4 +1,4 @@
-"""Disks: a default disk per volume, and the preferred bus, cache, I/O mode and block size."""
+"""Disks: a default disk for each volume without one, and the preferred bus, cache, I/O mode and block size."""
 
 from virtshape.api.instancetype.preference import DevicePreferences
 from virtshape.api.kubevirt.devices import Devices, Disk, DiskTarget
@@ -20,7 +20,7 @@ def apply_default_disks(spec: VirtualMachineInstanceSpec) -> None:
 
 
 def apply_disk_preferences(devices: Devices, preferred: DevicePreferences) -> None:
-    """Fill in the disk fields that the VM leaves unset; a disk without a target becomes a plain `disk`."""
+    """Fill in preferred values for unset disk fields; a disk without `disk`, `cdrom` or `lun` gets a `disk`."""
     for disk in devices.disks or ():
         if disk.disk is None and disk.cdrom is None and disk.lun is None:
             disk.disk = DiskTarget()

@@ -1,7 +1,7 @@
 """
-Draft: the VMI metadata and spec that the engine completes, with an optional trace of which source set each field.
+Draft: the VMI metadata and spec that the engine completes, with an optional trace of the source of each field.
 
-The engine applies one source after another. After each one, it attributes all new members to that source.
+The engine applies one source after another. After each source, the engine attributes all new members to that source.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ class Trace:
     __slots__ = ("_members", "_writers")
 
     def __init__(self) -> None:
-        self._members: dict[tuple[int, object], object] = {}  # keeps values alive, so that ids are not reused
+        self._members: dict[tuple[int, object], object] = {}  # references the values, so that their ids are not reused
         self._writers: dict[tuple[int, object], Source] = {}
 
     def record(self, value: object, source: Source) -> None:
-        """Attribute to the source every member at or below the value that is new since the last call."""
+        """Record the source of every member, at any depth, that was set or replaced since the last call."""
         for member, _, child in _members(value):
             key = id(value), member
             if key not in self._members or self._members[key] is not child:
@@ -35,7 +35,7 @@ class Trace:
             self.record(child, source)
 
     def walk(self, value: object, path: str, source: Source = "VM") -> Iterator[tuple[str, object, Source]]:
-        """Yield the path, value and source of each leaf at or below the value."""
+        """Yield the path, value and source of each leaf of the value; `source` is the default if none is recorded."""
         leaf = True
         for member, step, child in _members(value):
             leaf = False
@@ -60,14 +60,14 @@ def _members(value: object) -> Iterator[tuple[object, str, object]]:
 
 
 class Draft(Struct, gc=False):
-    """The metadata and spec being completed, and the trace if one is requested."""
+    """The metadata and spec that are being completed, and the trace if the caller asked for one."""
 
     metadata: ObjectMeta
     spec: VirtualMachineInstanceSpec
     trace: Trace | None = None
 
     def attribute_to(self, source: Source) -> None:
-        """Attribute everything written since the last call to this source."""
+        """If there is a trace, record this source for everything that was set since the last call."""
         if self.trace is not None:
             self.trace.record(self.metadata, source)
             self.trace.record(self.spec, source)

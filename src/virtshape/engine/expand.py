@@ -1,7 +1,7 @@
 """
-Expand: replace a VM's references to an instance type and a preference with the fields that these define.
+Expand: replace a VM's references to an instance type and a preference with the fields that these objects set.
 
-The VM is modified in place: pass a copy. The package `resolve` finds the referenced objects.
+The VM is modified in place, so pass a copy. The package `resolve` finds the referenced objects.
 """
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ from virtshape.engine.topology import Layout
 
 
 class Shape(Struct, frozen=True, gc=False):
-    """An instance type, a preference, and the vCPU layout to use if the preference names none."""
+    """An instance type, a preference, and the vCPU topology to use if the preference does not set one."""
 
     instancetype: VirtualMachineInstancetypeSpec | None = None
     preference: VirtualMachinePreferenceSpec | None = None
@@ -39,7 +39,7 @@ def expand_vm(
     architecture: str = DEFAULT_ARCHITECTURE,
     trace: Trace | None = None,
 ) -> list[FieldError]:
-    """Expand the VM in place and remove its references, or return the conflicts."""
+    """Expand the VM in place and remove its references; on conflicts, return them and leave the references."""
     template = vm.spec.template
     if shape.instancetype is None and shape.preference is None:
         return apply(draft_template(vm, trace), None, None, layout=shape.layout) if template.spec is not None else []
@@ -60,7 +60,7 @@ def expand_vm(
 def shape_draft(
     draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None, root: str = TEMPLATE_ROOT
 ) -> list[FieldError]:
-    """Add default disks and a default interface, apply the instance type and the preference; return conflicts."""
+    """Add default disks and a default interface, then apply the instance type and the preference; return errors."""
     apply_default_disks(draft.spec)
     unusable = apply_default_interface(draft.spec, configuration)
     if unusable is not None:
@@ -70,7 +70,7 @@ def shape_draft(
 
 
 def draft_template(vm: VirtualMachine, trace: Trace | None = None) -> Draft:
-    """Return a draft that shares the VM's template; missing metadata is created in the draft only."""
+    """Return a draft of the VM's template; add an empty spec to a template without a spec, but no metadata."""
     template = vm.spec.template
     if template.spec is None:
         template.spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))

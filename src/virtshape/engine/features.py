@@ -1,4 +1,4 @@
-"""Guest features such as ACPI, APIC and Hyper-V: the preferred ones, where the VM sets none."""
+"""Guest features such as ACPI, APIC and Hyper-V: preferred values for features that the VM leaves unset."""
 
 from virtshape.api.instancetype.preference import FeaturePreferences
 from virtshape.api.kubevirt.domain import DomainSpec
@@ -6,7 +6,11 @@ from virtshape.api.kubevirt.features import FeatureHyperv, Features, FeatureStat
 
 
 def apply_feature_preferences(domain: DomainSpec, preferred: FeaturePreferences) -> None:
-    """Fill in the features that the VM leaves unset; Hyper-V features are merged one by one."""
+    """
+    Fill in the preferred features that the VM leaves unset, each Hyper-V feature separately.
+
+    If neither the VM nor the preference sets ACPI, ACPI is added.
+    """
     features = domain.features = domain.features or Features()
     features.acpi = features.acpi or preferred.preferred_acpi or FeatureState()
     features.apic = features.apic or preferred.preferred_apic

@@ -1,11 +1,11 @@
-"""Firmware: the preferred BIOS or EFI and Secure Boot, where the VM sets none."""
+"""Firmware: preferred values for BIOS, EFI and Secure Boot if the VM leaves them unset."""
 
 from virtshape.api.instancetype.preference import FirmwarePreferences
 from virtshape.api.kubevirt.domain import BIOS, EFI, Bootloader, DomainSpec, Firmware
 
 
 def apply_firmware_preferences(domain: DomainSpec, preferred: FirmwarePreferences) -> None:
-    """Fill in the firmware fields that the VM leaves unset; never set both BIOS and EFI."""
+    """Fill in the preferred firmware fields that the VM leaves unset; a VM never gets both EFI and BIOS."""
     firmware = domain.firmware = domain.firmware or Firmware()
     bootloader = firmware.bootloader = firmware.bootloader or Bootloader()
     _apply_bios(bootloader, preferred)

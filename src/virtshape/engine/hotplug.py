@@ -1,14 +1,14 @@
 """
-CPU and memory hotplug: limits for instances that set none, and features that are incompatible with memory hotplug.
+CPU and memory hotplug: default limits for VMIs, and checks that a guest's memory can grow.
 
-The limits come from `liveUpdateConfiguration`; the default is four times the size at start.
+The limits come from `liveUpdateConfiguration`. By default, the limits are four times the size at start.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from virtshape.api.fielderror import FieldError
-from virtshape.api.hotplug import MAX_VCPUS, HotplugLimits
+from virtshape.api.hotpluglimits import MAX_VCPUS, HotplugLimits
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration, LiveUpdateConfiguration
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -16,7 +16,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 AT_RESTART: Final = "Stage"
-"""Rollout strategy that applies changes only when a VM restarts."""
+"""The rollout strategy that applies changes only when a VM restarts."""
 _DEFAULT_RATIO: Final = 4
 
 _BLOCK: Final = Quantity("2Mi")
@@ -26,14 +26,14 @@ _RULE: Final = "impossible-combination"
 
 
 def is_live_update(configuration: KubeVirtConfiguration | None) -> bool:
-    """Return True if changes are applied to running guests where possible."""
+    """Return True if the rollout strategy applies changes to running guests where possible."""
     return configuration is None or configuration.vm_rollout_strategy != AT_RESTART
 
 
 def default_hotplug_limits(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> HotplugLimits:
-    """Return default limits for sockets and memory; a limit is None if the spec sets it or the guest cannot grow."""
+    """Return default limits for sockets and memory; a limit is None if the spec sets it or hotplug is not possible."""
     is_amd64 = (spec.architecture or DEFAULT_ARCHITECTURE) == DEFAULT_ARCHITECTURE
     if not is_live_update(configuration) or not is_amd64 or spec.domain.launch_security is not None:
         return HotplugLimits()
@@ -46,7 +46,7 @@ def default_hotplug_limits(
 
 
 def _default_sockets(cpu: CPU, configured: LiveUpdateConfiguration) -> int | None:
-    """Return the default limit for sockets, or None; dedicated CPUs cannot grow, as they are assigned at start."""
+    """Return the default socket limit; None if CPUs cannot be added, for example because they are dedicated."""
     if cpu.max_sockets or cpu.dedicated_cpu_placement:
         return None
     sockets = cpu.sockets or 1
@@ -56,7 +56,7 @@ def _default_sockets(cpu: CPU, configured: LiveUpdateConfiguration) -> int | Non
 
 
 def _default_memory(domain: DomainSpec, memory: Memory, configured: LiveUpdateConfiguration) -> Quantity | None:
-    """Return the default limit for memory, or None; huge pages cannot grow, as they are reserved at start."""
+    """Return the default memory limit; None if memory cannot be added, for example because it uses huge pages."""
     guest = memory.guest
     if guest is None or memory.max_guest is not None or memory.hugepages is not None:
         return None
@@ -70,7 +70,7 @@ def _get_ratio(configured: LiveUpdateConfiguration) -> int:
 
 
 def check_memory_hotplug(domain: DomainSpec, memory: Memory, most: Quantity, at: str) -> Iterator[FieldError]:
-    """Check that the guest's memory can grow to `most`; `at` is the field path of the domain."""
+    """Yield an error for each reason why the guest's memory cannot grow to `most`; `at` is the domain's field path."""
     cpu, field = domain.cpu, f"{at}.memory.maxGuest"
     if cpu is not None and cpu.realtime is not None:
         yield FieldError(field, f"Memory hotplug is not compatible with realtime VMs: remove {field}", rule=_RULE)

@@ -11,13 +11,13 @@ _MACHINE_TYPES: Final = {"amd64": "q35", "arm64": "virt", "s390x": "s390-ccw-vir
 
 
 def apply_machine_preferences(domain: DomainSpec, preferred: MachinePreferences) -> None:
-    """Fill in the machine type if the VM leaves it unset."""
+    """Fill in the preferred machine type if the VM leaves its type unset."""
     if preferred.preferred_machine_type and (domain.machine is None or not domain.machine.type):
         domain.machine = Machine(type=preferred.preferred_machine_type)
 
 
 def default_architecture(configuration: KubeVirtConfiguration | None) -> str:
-    """Return the architecture of VMs that name none."""
+    """Return the configured default architecture, or else the built-in default, for VMs that set no architecture."""
     configured = configuration.architecture_configuration if configuration else None
     return (configured.default_architecture if configured else None) or DEFAULT_ARCHITECTURE
 

@@ -1,4 +1,4 @@
-"""Guest memory: size, huge pages and overcommit from the instance type, and the default size."""
+"""Guest memory: size, maximum, huge pages and overcommit from the instance type, and the default size."""
 
 import struct
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from virtshape.api.quantity import Quantity
 
 
 def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[str]:
-    """Return the memory fields that conflict with the instance type."""
+    """Return the VM's memory fields that conflict with the instance type."""
     if given is None:
         return []
     memory, resources = domain.memory, domain.resources
@@ -32,12 +32,12 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
 
 
 def is_open(given: MemoryInstancetype | None) -> bool:
-    """Return True if the instance type leaves memory to the VM: it is unset, or 0 as clients before v1beta2 write."""
+    """Return True if the instance type leaves memory to the VM: the size is unset, or 0, which old clients write."""
     return given is None or given.guest is None or given.guest.is_zero()
 
 
 def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> FieldError | None:
-    """Check that the instance type or the VM sets the guest's memory."""
+    """Check that the instance type or the VM sets the guest's memory; the VM's `memory.guest` must be more than 0."""
     if given is not None and given.guest is not None:
         return None
     field = f"{root}.domain.memory.guest"
@@ -55,12 +55,12 @@ def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype 
 
 
 def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
-    """Set the memory fields that the instance type provides."""
+    """Set the memory fields that the instance type sets, and the memory request that its overcommit results in."""
     if given is None:
         return
     memory = domain.memory = domain.memory or Memory()
     if not is_open(given) or (memory.guest is None and default_memory(domain) is None):
-        memory.guest = given.guest  # if nothing sets memory, the 0 is kept, as in KubeVirt
+        memory.guest = given.guest  # as in KubeVirt, copy a size of 0 if nothing else sets memory
     if given.hugepages is not None:
         memory.hugepages = given.hugepages
     if given.max_guest is not None:
@@ -68,12 +68,13 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
         requests = domain.resources.requests if domain.resources else None
-        if requests is None or "memory" not in requests:  # a VM may set it if the instance type sets no memory
+        # If the instance type sets no memory, the VM may already set a request.
+        if requests is None or "memory" not in requests:
             put_request(domain, "memory", overcommit(memory.guest, percent))
 
 
 def default_memory(domain: DomainSpec) -> Quantity | None:
-    """Return the memory of a guest that sets none: the request, the limit, or one huge page; else None."""
+    """Return the memory of a guest that sets no size: the request, or else the limit, or one huge page, or None."""
     for amounts in (domain.resources.requests, domain.resources.limits) if domain.resources else ():
         amount = find_amount(amounts, "memory")
         if amount is not None:
@@ -91,7 +92,7 @@ def find_amount(amounts: Mapping[str, Quantity] | None, resource: str) -> Quanti
 
 
 def put_request(domain: DomainSpec, resource: str, amount: Quantity) -> None:
-    """Set the request for a resource."""
+    """Set the domain's request for a resource."""
     resources = domain.resources = domain.resources or ResourceRequirements()
     requests = resources.requests = resources.requests or {}
     requests[resource] = amount

@@ -1,4 +1,4 @@
-"""Interfaces: the default interface, and the preferred model and binding."""
+"""Network interfaces: the default interface, and the preferred model and binding."""
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import DevicePreferences
@@ -6,7 +6,7 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork
 
-_ADVICE = "name an interface in the VM, or set configuration.network.defaultNetworkInterface to masquerade"
+_ADVICE = "add an interface to the VM, or set configuration.network.defaultNetworkInterface to masquerade"
 _RULE = "impossible-combination"
 _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt_binding", "binding")
 
@@ -14,7 +14,11 @@ _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "pass
 def apply_default_interface(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> FieldError | None:
-    """Connect a VM without networks to the pod network; return an error if the configured binding is unusable."""
+    """
+    Connect a VM without networks and interfaces to the pod network, unless `autoattachPodInterface` is false.
+
+    Return an error if the configured default binding cannot be used.
+    """
     devices = spec.domain.devices
     if devices.autoattach_pod_interface is False or spec.networks or devices.interfaces:
         return None
@@ -37,7 +41,7 @@ def apply_default_interface(
 
 
 def apply_interface_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
-    """Fill in the model and the binding of interfaces that leave them unset."""
+    """Fill in the preferred model of each interface, and the preferred binding of interfaces on the pod network."""
     for interface in spec.domain.devices.interfaces or ():
         interface.model = interface.model or preferred.preferred_interface_model
         if preferred.preferred_interface_masquerade is not None and _is_unbound_on_pod(interface, spec.networks):

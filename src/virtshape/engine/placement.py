@@ -5,7 +5,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def check_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInstancetypeSpec) -> list[str]:
-    """Return the placement fields that conflict with the instance type."""
+    """Return the VM's placement fields that conflict with the instance type."""
     clashes = []
     if spec.node_selector is not None and given.node_selector is not None:
         clashes.append("nodeSelector")
@@ -15,7 +15,7 @@ def check_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInsta
 
 
 def apply_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInstancetypeSpec) -> None:
-    """Set the node selector and the scheduler that the instance type provides."""
+    """Set the node selector and the scheduler if the instance type sets them."""
     if given.node_selector is not None:
         spec.node_selector = dict(given.node_selector)
     if given.scheduler_name:

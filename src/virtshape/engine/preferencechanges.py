@@ -23,13 +23,13 @@ FIRMWARE: Final = (BIOS, "efi", SECURE_BOOT)
 
 
 class PreferenceChanges(NamedTuple):
-    """New values for a preference; None keeps the old value, and an empty string removes it."""
+    """New values for a preference; None leaves the old value unchanged, and an empty string removes it."""
 
     disk_bus: str | None = None
     cdrom_bus: str | None = None
     interface_model: str | None = None
     firmware: str | None = None
-    """`bios`, `efi` (without secure boot) or `secure-boot`."""
+    """Firmware: `bios`, `efi` (without secure boot) or `secure-boot`."""
     machine_type: str | None = None
     cpu_topology: str | None = None
     timezone: str | None = None
@@ -73,7 +73,11 @@ def _build_offset(timezone: str) -> ClockOffset | None:
 
 
 def _apply_firmware(spec: VirtualMachinePreferenceSpec, firmware: str) -> None:
-    """Set this kind of firmware, or none, and remove the others; keep existing settings of this kind."""
+    """
+    Replace the preferred firmware, or remove it if `firmware` is empty.
+
+    With BIOS, the preference for serial output is preserved; with EFI, `persistent` is. Secure Boot also adds SMM.
+    """
     old = spec.firmware or FirmwarePreferences()
     new = FirmwarePreferences()
     if firmware == BIOS:

@@ -1,8 +1,8 @@
 """
-Resource quotas for storage: usage as Kubernetes counts it.
+Resource quotas for storage, with usage counted as in Kubernetes.
 
-Claims, the storage that they request (also by storage class), DataVolumes and snapshots are counted. Limits on other
-resources are stored but not enforced.
+Quotas can limit claims and their requested storage (in total or by storage class), DataVolumes and snapshots. Limits on
+other resources are stored but not enforced.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ CLAIMS: Final = "persistentvolumeclaims"
 DATA_VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
 SNAPSHOTS: Final = "volumesnapshots.snapshot.storage.k8s.io"
 COUNTED: Final = (CLAIMS, DATA_VOLUMES, SNAPSHOTS)
-"""Resources that quotas of the form `count/RESOURCE` can limit."""
+"""Resources whose number of objects a quota can limit with `count/RESOURCE`."""
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
 
 
@@ -31,12 +31,12 @@ def is_counted(resource: str) -> bool:
 
 
 def count_of(resource: str) -> str:
-    """Return the quota resource for the number of objects: `count/RESOURCE`."""
+    """Return the name of the quota resource that counts objects: `count/RESOURCE`."""
     return f"count/{resource}"
 
 
 def measure_claim(claim: PersistentVolumeClaim, default_class: str) -> Usage:
-    """Return the usage of a claim; `default_class` is its storage class if it names none."""
+    """Return how much of a quota a claim uses; `default_class` is the class of a claim without a storage class."""
     size = (requested_size(claim) or Quantity("0")).value()
     used = {CLAIMS: 1, count_of(CLAIMS): 1, _STORAGE: size}
     stated = class_name(claim)
@@ -46,7 +46,7 @@ def measure_claim(claim: PersistentVolumeClaim, default_class: str) -> Usage:
 
 
 def add_usage(parts: Iterable[Mapping[str, int]]) -> Usage:
-    """Return the sum of several usages."""
+    """Return the sum of several usages, by resource."""
     total: Usage = {}
     for part in parts:
         for resource, amount in part.items():
@@ -55,7 +55,7 @@ def add_usage(parts: Iterable[Mapping[str, int]]) -> Usage:
 
 
 def list_limits(quota: ResourceQuota) -> dict[str, Quantity]:
-    """Return the enforced limits of a quota; a quota with scopes has none."""
+    """Return the limits of a quota that are enforced, by resource; a quota with scopes is not enforced."""
     spec = quota.spec
     if spec is None or spec.scopes or spec.scope_selector is not None:
         return {}
@@ -63,7 +63,7 @@ def list_limits(quota: ResourceQuota) -> dict[str, Quantity]:
 
 
 def find_excess(quota: ResourceQuota, used: Mapping[str, int], requested: Mapping[str, int]) -> str:
-    """Return kube-apiserver's message if a request exceeds a quota, else an empty string."""
+    """Return kube-apiserver's message if used plus requested amounts exceed a quota, else an empty string."""
     limits = list_limits(quota)
     exceeded = [
         resource
@@ -84,5 +84,5 @@ def _show(resources: Iterable[str], amounts: Mapping[str, int]) -> str:
 
 
 def format_amount(resource: str, amount: int) -> Quantity:
-    """Return an amount as quotas show it: storage with binary suffixes, counts with decimal suffixes."""
+    """Return an amount as a quantity: storage with a binary suffix, other amounts with a decimal suffix."""
     return Quantity.of(amount, "BinarySI" if resource.endswith(_STORAGE) else "DecimalSI")

@@ -1,4 +1,4 @@
-"""Preference requirements: minimum vCPUs, minimum memory, architecture. Every unmet requirement is reported."""
+"""Requirements of a preference: minimum vCPUs, minimum memory, and the architecture."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def check_requirements(
     spec: VirtualMachineInstanceSpec,
     own_vcpus: int | None = None,
 ) -> list[FieldError]:
-    """Return all unmet requirements; `own_vcpus` is the VM's `cpu.guest`, which `apply` removes from the spec."""
+    """Return an error for each unmet requirement; `own_vcpus` is the VM's `cpu.guest`, which `apply` removes."""
     requirements = preference.requirements if preference else None
     if preference is None or requirements is None:
         return []
@@ -70,14 +70,14 @@ def _check_cpu(
         shape, members = _counted_members(preference)
         given = 1 if members else 0
         for member in members:
-            given = given * (getattr(cpu, member) or 0) % 2**32  # KubeVirt counts in 32 bits
+            given = given * (getattr(cpu, member) or 0) % 2**32  # KubeVirt counts vCPUs with 32-bit integers
         if given < required:
             fields = [f"{_CPU}.{member}" for member in members] or [_CPU]
             yield _too_few_vcpus(given, "VirtualMachine", required, f" provided as {shape}", *fields)
 
 
 def _counted_members(preference: VirtualMachinePreferenceSpec) -> tuple[str, tuple[str, ...]]:
-    """Return a description for messages, and the members of a VM's own topology that count as vCPUs."""
+    """Return the VM's CPU fields whose product must meet the requirement: a text for messages, and their names."""
     match preferred_topology(preference):
         case "cores":
             return "cores", ("cores",)
@@ -100,13 +100,15 @@ def _check_memory(
     given = own if own is not None else typed if typed is not None else Quantity("0")
     if given.amount >= required.amount:
         return
-    giver, field = ("instance type", _INSTANCETYPE) if typed is not None else ("VirtualMachine", _MEMORY)
-    yield _unmet(f"insufficient Memory resources of {given} provided by {giver}, preference requires {required}", field)
+    source, field = ("instance type", _INSTANCETYPE) if typed is not None else ("VirtualMachine", _MEMORY)
+    yield _unmet(
+        f"insufficient Memory resources of {given} provided by {source}, preference requires {required}", field
+    )
 
 
-def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: str) -> FieldError:
+def _too_few_vcpus(given: int, source: str, required: int, shape: str, *fields: str) -> FieldError:
     message = (
-        f"insufficient CPU resources of {given} vCPU provided by {giver}, preference requires {required} vCPU{shape}"
+        f"insufficient CPU resources of {given} vCPU provided by {source}, preference requires {required} vCPU{shape}"
     )
     return _unmet(message, *fields)
 

@@ -42,7 +42,7 @@ class Topology(Struct, frozen=True, gc=False):
 
 
 def read_topology(topology: CPUTopology) -> Topology:
-    """Return the exact topology of an instance type; an absent member counts as 1."""
+    """Return the exact topology of an instance type, with 1 for each unset member."""
     return Topology(topology.sockets or 1, topology.cores or 1, topology.threads or 1)
 
 
@@ -54,7 +54,7 @@ def count_vcpus(cpu: CPUInstancetype | None) -> int:
 
 
 def preferred_topology(preference: VirtualMachinePreferenceSpec | None, default: str = "sockets") -> str:
-    """Return the current name of the preferred topology, or the default if the preference names none."""
+    """Return the preferred topology, or the default if there is none; deprecated names are replaced."""
     if preference is None or preference.cpu is None or not preference.cpu.preferred_cpu_topology:
         return default
     name = preference.cpu.preferred_cpu_topology
@@ -62,7 +62,7 @@ def preferred_topology(preference: VirtualMachinePreferenceSpec | None, default:
 
 
 def spread_options(preference: VirtualMachinePreferenceSpec) -> tuple[int, str]:
-    """Return the spread ratio and the levels that vCPUs are spread across."""
+    """Return the spread ratio, and the topology levels that vCPUs are spread across."""
     ratio = preference.prefer_spread_socket_to_core_ratio or DEFAULT_RATIO
     across = "SocketsCores"
     options = preference.cpu.spread_options if preference.cpu else None
@@ -85,7 +85,7 @@ def lay_out_vcpus(vcpus: int, preference: VirtualMachinePreferenceSpec | None, d
             return Topology(threads=vcpus)
         case "spread" if preference is not None and vcpus > 1:  # a single vCPU cannot be spread
             return _spread(vcpus, *spread_options(preference))
-        case _:  # admission rejects unknown names; objects stored earlier get one vCPU
+        case _:  # admission rejects unknown names; objects that were stored without this check get one vCPU
             return Topology()
 
 
@@ -103,9 +103,9 @@ def _spread(vcpus: int, ratio: int, across: str) -> Topology:
 
 
 def check_spread(
-    vcpus: int, field: str, giver: str, preference: VirtualMachinePreferenceSpec | None
+    vcpus: int, field: str, source: str, preference: VirtualMachinePreferenceSpec | None
 ) -> FieldError | None:
-    """Check that the vCPUs can be spread evenly; `giver` provides them in `field`."""
+    """Check that the vCPUs can be spread evenly; the error is for `field`, and its message mentions the `source`."""
     if preference is None or preferred_topology(preference) != "spread":
         return None
     ratio, across = spread_options(preference)
@@ -123,5 +123,5 @@ def check_spread(
     if divisor and vcpus % divisor == 0:
         return None
     return FieldError(
-        field, f"{vcpus} vCPUs provided by {giver} are not divisible by {divided_by}", rule="indivisible-spread"
+        field, f"{vcpus} vCPUs provided by {source} are not divisible by {divided_by}", rule="indivisible-spread"
     )

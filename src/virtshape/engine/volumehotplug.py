@@ -1,7 +1,7 @@
 """
-Volume hotplug: apply volume requests, update the volumes of a running instance, and check hotplugged disks.
+Volume hotplug: apply volume requests, update the volumes of a running VMI, and check hotplugged disks.
 
-All functions are pure. A volume is hotpluggable if its claim or DataVolume source sets `hotpluggable`.
+A volume is hotpluggable if its claim or DataVolume source sets `hotpluggable`. All functions are pure.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ _RULE: Final = "impossible-combination"
 
 
 def get_claim_name(volume: Volume) -> str:
-    """Return the name of a volume's claim, or an empty string; a DataVolume and its claim have the same name."""
+    """Return the name of a volume's claim, or an empty string; a DataVolume's claim has the same name."""
     if volume.data_volume is not None:
         return volume.data_volume.name
     return volume.persistent_volume_claim.claim_name if volume.persistent_volume_claim is not None else ""
@@ -30,7 +30,7 @@ def get_claim_name(volume: Volume) -> str:
 def apply_volume_request(
     spec: VirtualMachineInstanceSpec, request: VirtualMachineVolumeRequest
 ) -> VirtualMachineInstanceSpec:
-    """Return the specification with the volume and its disk added or removed; the original is not modified."""
+    """Return the specification after adding or removing the requested volume and disk; the argument is not modified."""
     if request.add_volume_options is not None:
         return _add_volume(spec, request.add_volume_options)
     if request.remove_volume_options is not None:
@@ -47,7 +47,7 @@ def is_volume_request_done(spec: VirtualMachineInstanceSpec, request: VirtualMac
 
 
 def build_volume(options: AddVolumeOptions) -> Volume:
-    """Return the volume that a request adds."""
+    """Return the hotpluggable volume that a request adds."""
     source = options.volume_source
     if source.data_volume is not None:
         return Volume(options.name, data_volume=replace(source.data_volume, hotpluggable=True))
@@ -71,9 +71,10 @@ def follow_volumes(
     running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec, detaching: Collection[str] = ()
 ) -> VirtualMachineInstanceSpec:
     """
-    Return the running specification with the hotpluggable volumes of the wanted one.
+    Return the running specification with its hotpluggable volumes replaced by those of the wanted specification.
 
-    A volume that changed is removed first. It is added again once its name is not in `detaching`.
+    If a volume changed, the first call removes the old one. A later call adds the new one, once its name is not in
+    `detaching`.
     """
     before = {volume.name: volume for volume in running.volumes or ()}
     after = {volume.name: volume for volume in wanted.volumes or ()}
@@ -120,7 +121,7 @@ def _list_disks(spec: VirtualMachineInstanceSpec) -> list[Disk]:
 
 
 def check_hotplugged_disk(disk: Disk, name: str, prefix: str, field: str) -> Iterator[FieldError]:
-    """Check the disk of a volume to attach; messages start with `prefix`."""
+    """Yield an error for each reason why a hotplugged volume cannot have this disk; messages start with `prefix`."""
     bus = ""
     if disk.disk is not None:
         bus = disk.disk.bus or ""

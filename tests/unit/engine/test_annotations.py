@@ -38,5 +38,5 @@ def test_annotations_of_vm_instance_type_and_preference_are_merged(
         ({}, {"b": "2"}, []),
     ],
 )
-def test_different_annotation_values_conflict(own: Annotations, given: Annotations, clashes: list[str]) -> None:
+def test_only_different_annotation_values_conflict(own: Annotations, given: Annotations, clashes: list[str]) -> None:
     assert list_conflicts({}, {"annotations": given}, annotations=own) == clashes

@@ -82,12 +82,12 @@ def test_all_conflicts_are_reported_at_once_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("root", ["spec", "spec.template.spec", "anywhere"])
-def test_conflict_paths_start_at_the_root_except_for_annotations(root: str) -> None:
+def test_conflict_paths_start_at_the_given_root_except_for_annotations(root: str) -> None:
     conflicts = apply_trees({"cpu": {"cores": 1}}, EVERYTHING, annotations={"a": "own"}, root=root).conflicts
     assert [c.fields for c in conflicts] == [(f"{root}.domain.cpu.cores",), ("annotations.a",)]
 
 
-def test_conflict_leaves_the_draft_unchanged() -> None:
+def test_conflict_leaves_spec_and_metadata_unchanged() -> None:
     draft = Draft(ObjectMeta(annotations={"a": "own"}), build_spec(RIVAL_DOMAIN))
     before = encode(draft.spec), encode(draft.metadata)
     preference = build_preference_spec(devices={"preferredRng": {}}, annotations={"b": "1"})
@@ -95,12 +95,12 @@ def test_conflict_leaves_the_draft_unchanged() -> None:
     assert (encode(draft.spec), encode(draft.metadata)) == before
 
 
-def test_draft_is_unchanged_without_instance_type_and_preference() -> None:
+def test_spec_is_unchanged_without_instance_type_and_preference() -> None:
     domain = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
     assert apply_to_spec(domain) == {"domain": domain}
 
 
-def test_empty_instance_type_only_requires_memory() -> None:
+def test_empty_instance_type_changes_nothing_if_the_vm_has_memory() -> None:
     domain: JsonObject = {"devices": {}, "memory": {"guest": "1Gi"}}
     assert apply_to_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
 
@@ -110,7 +110,7 @@ def test_empty_preference_changes_nothing() -> None:
     assert apply_to_spec(domain, preference={}) == {"domain": domain}
 
 
-def test_empty_preference_sections_create_their_parents() -> None:
+def test_empty_preference_sections_create_domain_sections() -> None:
     preference: JsonObject = {
         "cpu": {},
         "devices": {},

@@ -8,7 +8,34 @@ from virtshape.api.codec import from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta, OwnerReference
-from virtshape.engine.claims import count_failures, find_upload_key, get_content, is_bound, is_filled, is_upload_target
+from virtshape.engine.claims import (
+    count_failures,
+    find_claim_size,
+    find_upload_key,
+    get_content,
+    is_bound,
+    is_filled,
+    is_upload_target,
+)
+
+
+def build_sized(requested: str | None, capacity: str | None) -> PersistentVolumeClaim:
+    resources = {"requests": {"storage": requested}} if requested else {}
+    status = {"capacity": {"storage": capacity}} if capacity else {}
+    tree = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {"resources": resources}, "status": status}
+    return from_tree(tree, PersistentVolumeClaim)
+
+
+SIZES = {
+    "capacity of the volume": (build_sized("1Gi", "2Gi"), 2 * 1024**3),
+    "requested size": (build_sized("1Gi", None), 1024**3),
+    "unknown size": (build_sized(None, None), None),
+}
+
+
+@pytest.mark.parametrize(("claim", "size"), SIZES.values(), ids=SIZES.keys())
+def test_size_of_a_claim_is_its_capacity_or_its_request(claim: PersistentVolumeClaim, size: int | None) -> None:
+    assert find_claim_size(claim) == size
 
 
 def own(claim: PersistentVolumeClaim, kind: str) -> PersistentVolumeClaim:
@@ -55,7 +82,7 @@ FILLED = {
 
 
 @pytest.mark.parametrize(("claim", "owner", "volume", "key"), KEYS.values(), ids=KEYS)
-def test_upload_key_is_derived_from_existing_objects(
+def test_upload_key_is_the_uid_of_the_data_volume_or_the_name_of_the_bound_volume(
     claim: PersistentVolumeClaim, owner: DataVolume | None, volume: PersistentVolume | None, key: str
 ) -> None:
     assert find_upload_key(claim, owner, volume) == key
@@ -68,19 +95,19 @@ def test_content_type_of_a_claim_defaults_to_kubevirt(stated: str | None, conten
 
 
 @pytest.mark.parametrize(("text", "count"), [("3", 3), ("", 0), ("-1", 0), ("many", 0)])
-def test_invalid_upload_failure_count_is_zero(text: str, count: int) -> None:
+def test_invalid_upload_failure_count_is_read_as_zero(text: str, count: int) -> None:
     assert count_failures(ObjectMeta(annotations={f"{CDI}.pod.restarts": text})) == count
 
 
 @pytest.mark.parametrize(("annotations", "filled"), FILLED.values(), ids=FILLED)
-def test_claim_that_waits_for_an_upload_is_not_populated(annotations: dict[str, str], filled: bool) -> None:
+def test_claim_is_not_populated_until_its_upload_is_complete(annotations: dict[str, str], filled: bool) -> None:
     assert is_filled(build_bound(annotations=annotations)) is filled
 
 
 @pytest.mark.parametrize(
     ("phase", "filled"), [(None, True), ("Pending", False), ("Running", False), ("Succeeded", True)]
 )
-def test_claim_is_populated_after_its_transfer(phase: str | None, filled: bool) -> None:
+def test_claim_with_a_transfer_is_populated_only_after_the_transfer_succeeds(phase: str | None, filled: bool) -> None:
     annotations = {"cdi.kubevirt.io/storage.pod.phase": phase} if phase else {}
     assert is_filled(build_bound(annotations=annotations)) is filled
 
@@ -92,7 +119,7 @@ def test_bound_claim_must_name_a_volume() -> None:
 
 
 @pytest.mark.parametrize(("claim", "owner", "is_one"), TARGETS.values(), ids=TARGETS)
-def test_upload_target_has_the_annotation_and_no_other_source(
+def test_claim_with_the_upload_annotation_and_no_other_source_is_an_upload_target(
     claim: PersistentVolumeClaim, owner: DataVolume | None, is_one: bool
 ) -> None:
     assert is_upload_target(claim, owner) is is_one

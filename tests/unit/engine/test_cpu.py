@@ -32,7 +32,7 @@ def prefer(name: str | None) -> JsonObject:
 
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES, "diagonal"])
-def test_instance_type_topology_overrides_the_preferred_one(name: str | None) -> None:
+def test_instance_type_topology_overrides_the_preferred_topology(name: str | None) -> None:
     assert apply_to_domain(instancetype=WITH_TOPOLOGY, preference=prefer(name))["cpu"] == TOPOLOGY
 
 
@@ -62,7 +62,7 @@ def test_topology_members_must_be_integers_in_range(member: str, value: object) 
         from_tree({"topology": {member: value}}, CPUInstancetype)
 
 
-@pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, None], ids=["guest", "topology", "open size"])
+@pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, None], ids=["guest", "topology", "no size"])
 @pytest.mark.parametrize(
     ("domain", "clashes"),
     [
@@ -116,7 +116,7 @@ def test_vm_cpu_fields_are_kept_if_the_instance_type_sets_none(field: str, own: 
     ],
     ids=["no model", "not dedicated", "not isolated"],
 )
-def test_zero_values_in_the_vm_do_not_conflict(own: JsonObject, given: JsonObject) -> None:
+def test_empty_cpu_fields_of_the_vm_do_not_conflict(own: JsonObject, given: JsonObject) -> None:
     assert list_conflicts({"cpu": own}, {"cpu": {"guest": 2, **given}}) == []
 
 
@@ -136,7 +136,7 @@ def test_max_sockets_never_conflicts(own: int | None, given: int | None, result:
 
 @pytest.mark.parametrize(("name", "cpu"), GUEST_LAYOUTS.items())
 @pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
-def test_cpu_guest_of_the_vm_is_laid_out_and_removed(
+def test_cpu_guest_of_the_vm_is_replaced_with_a_topology(
     name: str | None, cpu: JsonObject, instancetype: JsonObject | None
 ) -> None:
     domain = {"cpu": {"guest": 4}, **MEMORY}
@@ -149,12 +149,12 @@ def test_cpu_guest_of_the_vm_becomes_cores_with_a_flavor() -> None:
     assert cpu == {"sockets": 1, "cores": 4, "threads": 1}
 
 
-def test_cpu_guest_of_the_vm_keeps_other_cpu_fields() -> None:
+def test_replacing_cpu_guest_with_a_topology_keeps_other_cpu_fields() -> None:
     cpu = apply_to_domain({"cpu": {"guest": 4, "model": "host-model", "maxSockets": 8}})["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "model": "host-model", "maxSockets": 8}
 
 
-def test_cpu_fields_of_an_open_size_instance_type_join_cpu_guest_of_the_vm() -> None:
+def test_cpu_fields_of_an_instance_type_without_a_size_apply_to_a_vm_with_cpu_guest() -> None:
     given: JsonObject = {"cpu": {"dedicatedCPUPlacement": True, "numa": {}}, "memory": None}
     cpu = apply_to_domain({"cpu": {"guest": 4}, **MEMORY}, given)["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "dedicatedCpuPlacement": True, "numa": {}}
@@ -174,14 +174,14 @@ def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: JsonObject
     }
 
 
-@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "open size"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "no size"])
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
 def test_cpu_guest_excludes_sockets_cores_and_threads(instancetype: JsonObject | None, member: str) -> None:
     shaped = apply_trees({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
     assert [c.fields for c in shaped.conflicts] == [(f"{ROOT}.domain.cpu.{member}",)]
 
 
-def test_every_topology_member_next_to_cpu_guest_is_reported() -> None:
+def test_every_topology_member_set_together_with_cpu_guest_is_reported() -> None:
     conflicts = apply_trees({"cpu": {"guest": 4, **TOPOLOGY}}).conflicts
     assert [c.message for c in conflicts] == [
         f"{ROOT}.domain.cpu.{member} and {ROOT}.domain.cpu.guest are mutually exclusive: keep one of them"
@@ -189,7 +189,7 @@ def test_every_topology_member_next_to_cpu_guest_is_reported() -> None:
     ]
 
 
-@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "open size"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "no size"])
 def test_cpu_guest_of_zero_is_a_conflict(instancetype: JsonObject | None) -> None:
     conflicts = apply_trees({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
     assert [(c.fields, c.message) for c in conflicts] == [
@@ -206,7 +206,7 @@ def test_cpu_guest_must_be_an_integer_in_range(guest: object) -> None:
         from_tree({"guest": guest}, CPU)
 
 
-def test_maximum_cpu_guest_is_laid_out() -> None:
+def test_maximum_cpu_guest_is_replaced_with_a_topology() -> None:
     assert apply_to_domain({"cpu": {"guest": MAX_VCPUS}})["cpu"] == {"sockets": MAX_VCPUS, "cores": 1, "threads": 1}
 
 
@@ -224,10 +224,10 @@ def test_maximum_cpu_guest_is_laid_out() -> None:
             id="topology in the instance type",
         ),
         pytest.param(None, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="count in the VM"),
-        pytest.param({}, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="count in the VM with an open-size instance type"),
+        pytest.param({}, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="count in the VM, instance type without a size"),
     ],
 )
-def test_uneven_spread_names_the_field_that_sets_the_vcpus(
+def test_uneven_spread_conflict_names_the_field_that_sets_the_vcpus(
     given: JsonObject | None, own: int | None, field: str, giver: str
 ) -> None:
     cpu = build_spec({"cpu": {"guest": own}}).domain.cpu

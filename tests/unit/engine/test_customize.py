@@ -103,7 +103,7 @@ LAID_OUT: JsonObject = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memo
             TYPED,
             Size(vcpus=OPEN, memory=OPEN),
             {"cpu": {"model": "host-model", "maxSockets": 8}, "memory": {"maxGuest": "8Gi"}},
-            id="open size",
+            id="no size",
         ),
         pytest.param(LAID_OUT, Size(vcpus=OPEN), {"cpu": {}, "memory": {"guest": "4Gi"}}, id="no topology"),
     ],
@@ -115,8 +115,8 @@ def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected
 @pytest.mark.parametrize(
     ("limits", "size", "expected"),
     [
-        pytest.param({"maxSockets": 2}, Size(vcpus=4), {"maxSockets": 4}, id="no room stays no room"),
-        pytest.param({"maxSockets": 2}, Size(vcpus=1), {"maxSockets": 1}, id="no room in a smaller size"),
+        pytest.param({"maxSockets": 2}, Size(vcpus=4), {"maxSockets": 4}, id="no room for hotplug in a larger size"),
+        pytest.param({"maxSockets": 2}, Size(vcpus=1), {"maxSockets": 1}, id="no room for hotplug in a smaller size"),
         pytest.param({"maxSockets": 8}, Size(vcpus=4), {"maxSockets": 8}, id="room for more sockets"),
         pytest.param({"maxSockets": 3}, Size(vcpus=4), {"maxSockets": 4}, id="fewer sockets than vCPUs"),
         pytest.param(
@@ -133,7 +133,9 @@ def test_customize_replaces_only_the_size(spec: JsonObject, size: Size, expected
         pytest.param({"maxGuest": "2Gi"}, Size(memory=OPEN), {"maxGuest": None}, id="no room for open memory"),
     ],
 )
-def test_customized_hotplug_limits_fit_the_new_size(limits: JsonObject, size: Size, expected: JsonObject) -> None:
+def test_hotplug_limits_are_adjusted_to_the_customized_size(
+    limits: JsonObject, size: Size, expected: JsonObject
+) -> None:
     cpu = {"guest": 2, **{key: value for key, value in limits.items() if key == "maxSockets"}}
     memory = {"guest": "2Gi", **{key: value for key, value in limits.items() if key == "maxGuest"}}
     spec = _customize(build_instancetype({"cpu": cpu, "memory": memory}), size)["spec"]
@@ -160,7 +162,7 @@ def test_customize_does_not_modify_its_source() -> None:
         pytest.param(build_preference(), True, "VirtualMachineClusterPreference", id="cluster preference"),
     ],
 )
-def test_customized_kind_depends_on_the_requested_scope(
+def test_kind_of_a_customized_object_depends_on_the_requested_scope(
     source: Instancetype | Preference, cluster: bool, kind: str
 ) -> None:
     result = customize(source, "mine", cluster=cluster)
@@ -186,19 +188,24 @@ def test_customized_kind_depends_on_the_requested_scope(
         pytest.param("v1alpha1", None, Size(memory=OPEN), "v1beta2", id="open memory needs v1beta2"),
     ],
 )
-def test_customized_version_is_kept_unless_a_size_is_absent(
+def test_customized_instance_type_keeps_its_version_unless_a_size_is_absent(
     version: str, spec: JsonObject | None, size: Size, expected: str
 ) -> None:
     assert _customize(build_instancetype(spec, version=version), size)["apiVersion"] == f"{OWN}/{expected}"
 
 
 DESCRIBED: JsonObject = {
-    "labels": {f"{OWN}/size": "medium", "team": "blue", f"{OWN}.example.com/x": "y"},
-    "annotations": {f"{OWN}/displayName": "Universal", "note": "mine"},
+    "labels": {
+        f"{OWN}/size": "medium",
+        "team": "blue",
+        f"{OWN}.example.com/x": "y",
+        "virtshape.io/lifecycle": "deprecated",
+    },
+    "annotations": {f"{OWN}/displayName": "Universal", "note": "mine", "virtshape.io/replacement": "u2.medium"},
 }
 
 
-def test_metadata_describing_the_source_is_dropped() -> None:
+def test_metadata_that_describes_the_source_is_not_copied() -> None:
     assert _customize(build_instancetype(metadata=DESCRIBED), Size(vcpus=2))["metadata"] == {
         "name": "mine",
         "labels": {"team": "blue", f"{OWN}.example.com/x": "y"},
@@ -206,7 +213,7 @@ def test_metadata_describing_the_source_is_dropped() -> None:
     }
 
 
-def test_metadata_describing_the_source_is_kept_on_request() -> None:
+def test_metadata_that_describes_the_source_is_copied_on_request() -> None:
     kept = _customize(build_instancetype(metadata=DESCRIBED), Size(), keep_metadata=True)["metadata"]
     assert kept == {"name": "mine", **DESCRIBED}
 

@@ -53,7 +53,7 @@ def test_default_machine_type_follows_the_architecture(
 @pytest.mark.parametrize(
     ("own", "machine"), [(None, "q35"), ({}, "q35"), ({"type": ""}, "q35"), ({"type": "pc"}, "pc")]
 )
-def test_machine_type_of_the_vm_is_kept(own: JsonObject | None, machine: str) -> None:
+def test_default_machine_type_is_set_only_if_unset(own: JsonObject | None, machine: str) -> None:
     assert complete({"machine": own})["domain"]["machine"] == {"type": machine}
 
 
@@ -66,7 +66,7 @@ def test_machine_type_of_the_vm_is_kept(own: JsonObject | None, machine: str) ->
         ("", "LiveMigrate", ""),
     ],
 )
-def test_default_eviction_strategy_is_set(own: str | None, configured: str | None, expected: str) -> None:
+def test_default_eviction_strategy_is_set_only_if_unset(own: str | None, configured: str | None, expected: str) -> None:
     assert complete(None, {"evictionStrategy": configured}, evictionStrategy=own)["evictionStrategy"] == expected
 
 
@@ -93,7 +93,7 @@ def test_default_eviction_strategy_is_set(own: str | None, configured: str | Non
         ),
     ],
 )
-def test_default_topology_is_set(domain: JsonObject, cpu: JsonObject) -> None:
+def test_default_topology_is_set_only_if_unset(domain: JsonObject, cpu: JsonObject) -> None:
     assert complete(domain)["domain"]["cpu"] == cpu
 
 
@@ -116,7 +116,9 @@ def test_default_topology_is_set(domain: JsonObject, cpu: JsonObject) -> None:
         pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="zero request"),
     ],
 )
-def test_default_cpu_request_is_set(domain: JsonObject, configured: str | None, requests: JsonObject | None) -> None:
+def test_default_cpu_request_is_set_only_if_unset(
+    domain: JsonObject, configured: str | None, requests: JsonObject | None
+) -> None:
     resources = complete(domain, {"cpuRequest": configured})["domain"].get("resources", {})
     assert resources.get("requests") == requests
 
@@ -134,7 +136,7 @@ def test_default_cpu_request_is_set(domain: JsonObject, configured: str | None, 
     ],
     ids=["nothing", "VM memory", "request", "one huge page"],
 )
-def test_default_memory_is_set(domain: JsonObject, memory: JsonObject) -> None:
+def test_unset_memory_defaults_to_the_request_or_one_huge_page(domain: JsonObject, memory: JsonObject) -> None:
     assert complete(domain)["domain"]["memory"] == memory
 
 
@@ -161,7 +163,7 @@ def test_pull_policy_defaults_to_always_only_for_latest(image: str, own: str | N
     assert spec["domain"]["firmware"]["kernelBoot"]["container"] == kernel, "as in KubeVirt, only disks get a default"
 
 
-def test_defaults_applied_twice_change_nothing_more() -> None:
+def test_applying_defaults_twice_has_the_same_result_as_applying_them_once() -> None:
     spec = build_spec({"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}})
     apply_defaults(spec, None)
     once = to_tree(spec)

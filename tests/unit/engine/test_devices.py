@@ -30,7 +30,7 @@ def shape_devices(own: JsonObject, preferred: JsonObject, instancetype: JsonObje
     ],
     ids=["gpus", "empty VM gpus", "empty instance type gpus", "host devices", "different kinds", "all at once"],
 )
-def test_passthrough_devices_set_by_vm_and_instance_type_conflict(
+def test_only_devices_set_by_both_vm_and_instance_type_conflict(
     own: JsonObject, given: JsonObject, clashes: list[str]
 ) -> None:
     assert list_conflicts({"devices": own}, given) == clashes
@@ -41,7 +41,7 @@ def test_vm_devices_are_kept_if_the_instance_type_sets_none() -> None:
     assert apply_to_domain({"devices": own}, {"gpus": [], "hostDevices": []})["devices"] == own
 
 
-def test_display_options_apply_to_gpus_of_the_instance_type_too() -> None:
+def test_preferred_display_options_apply_to_gpus_of_the_instance_type() -> None:
     given = [{"name": "a"}, {"name": "b", "virtualGPUOptions": {"display": {"enabled": False}}}]
     devices = shape_devices({}, {"preferredVirtualGPUOptions": DISPLAY}, {"gpus": given})
     assert devices["gpus"] == [
@@ -50,7 +50,7 @@ def test_display_options_apply_to_gpus_of_the_instance_type_too() -> None:
     ]
 
 
-def test_display_options_add_no_gpu() -> None:
+def test_preferred_display_options_add_no_gpu() -> None:
     assert shape_devices({}, {"preferredVirtualGPUOptions": DISPLAY}) == {}
 
 
@@ -108,7 +108,7 @@ def test_preferred_panic_model_adds_a_device_or_fills_its_model(
 
 
 @pytest.mark.parametrize("own", [{"enabled": False}, {"persistent": True}, {}])
-def test_tpm_of_the_vm_is_kept(own: JsonObject) -> None:
+def test_preferred_tpm_does_not_override_the_tpm_of_the_vm(own: JsonObject) -> None:
     assert shape_devices({"tpm": own}, {"preferredTPM": {"persistent": True, "enabled": True}}) == {"tpm": own}
 
 
@@ -127,6 +127,6 @@ def test_tpm_of_the_vm_is_kept(own: JsonObject) -> None:
         ("preferredUseVirtioTransitional", "useVirtioTransitional"),
     ],
 )
-def test_autoattach_setting_of_the_vm_overrides_the_preference(preference: str, switch: str, value: bool) -> None:
+def test_boolean_device_setting_of_the_vm_overrides_the_preference(preference: str, switch: str, value: bool) -> None:
     assert shape_devices({switch: not value}, {preference: value}) == {switch: not value}
     assert shape_devices({}, {preference: value}) == {switch: value}

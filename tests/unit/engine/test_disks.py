@@ -99,5 +99,7 @@ def test_preference_fills_unset_fields_of_each_disk() -> None:
     [({"devices": {}}, {"name": "d", "disk": {}}), ({}, {"name": "d"}), ({"features": {}}, {"name": "d"})],
     ids=["empty device preferences", "empty preference", "other preferences"],
 )
-def test_any_device_preference_adds_a_target_to_a_disk_without_one(preference: JsonObject, disk: JsonObject) -> None:
+def test_only_device_preferences_add_a_target_to_a_disk_without_a_target(
+    preference: JsonObject, disk: JsonObject
+) -> None:
     assert apply_to_domain({"devices": {"disks": [{"name": "d"}]}}, preference=preference)["devices"]["disks"] == [disk]

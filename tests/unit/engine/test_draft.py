@@ -56,14 +56,14 @@ def test_every_expanded_field_has_one_origin() -> None:
     }
 
 
-def test_trace_yields_values_with_their_origins() -> None:
+def test_traced_field_has_its_value_and_its_origin() -> None:
     origins = trace({"cpu": {"guest": 4}})
     assert origins[f"{DOMAIN}.cpu.sockets"] == (4, "instance type")
     assert origins[f"{DOMAIN}.memory.guest"] == ("2Gi", "instance type")
 
 
-@pytest.mark.parametrize("instancetype", [None, {"cpu": None, "memory": None}], ids=["preference alone", "open size"])
-def test_laid_out_cpu_guest_is_attributed_to_the_vm(instancetype: JsonObject | None) -> None:
+@pytest.mark.parametrize("instancetype", [None, {"cpu": None, "memory": None}], ids=["preference alone", "no size"])
+def test_topology_from_cpu_guest_is_attributed_to_the_vm(instancetype: JsonObject | None) -> None:
     origins = trace(instancetype, {"cpu": {"preferredCPUTopology": "cores"}}, cpu_guest=4, memory="1Gi")
     assert origins[f"{DOMAIN}.cpu.cores"] == (4, "VM")
     assert origins[f"{DOMAIN}.memory.guest"] == ("1Gi", "VM")
@@ -74,7 +74,7 @@ def test_all_fields_are_attributed_to_a_vm_without_matchers() -> None:
     assert {source for _, source in trace(cpu_guest=4, memory="1Gi").values()} == {"VM"}
 
 
-def test_gpu_stays_attributed_to_the_instance_type_when_a_preference_completes_it() -> None:
+def test_gpu_is_attributed_to_the_instance_type_if_a_preference_adds_options() -> None:
     origins = trace(
         {"gpus": [{"name": "g", "deviceName": "d"}]},
         {"devices": {"preferredVirtualGPUOptions": {"display": {"enabled": True}}}},
@@ -87,7 +87,7 @@ def test_gpu_stays_attributed_to_the_instance_type_when_a_preference_completes_i
     }
 
 
-def test_gpu_stays_attributed_to_the_vm_when_a_preference_completes_it() -> None:
+def test_gpu_is_attributed_to_the_vm_if_a_preference_adds_options() -> None:
     origins = trace(
         None,
         {"devices": {"preferredVirtualGPUOptions": {}}},
@@ -97,7 +97,7 @@ def test_gpu_stays_attributed_to_the_vm_when_a_preference_completes_it() -> None
     assert origins[f"{DOMAIN}.devices.gpus[0].virtualGPUOptions"][1] == "preference"
 
 
-def test_requests_stay_attributed_to_the_vm_when_defaults_are_added() -> None:
+def test_resource_requests_stay_attributed_to_the_vm_when_defaults_are_added() -> None:
     resources = {"requests": {"memory": "1Gi"}, "limits": {"cpu": "2"}}
     origins = trace(None, {}, domain={"resources": resources})
     assert {path: source for path, (_, source) in origins.items() if ".resources." in path} == {

@@ -1,13 +1,13 @@
 """
 Effect of every field of instance types and flavors, as a table.
 
-A test compares the table with the structs: a new field without a row fails it.
+A test compares the table with the structs, and fails if a field has no row.
 """
 
 from dataclasses import dataclass, field
 
 import pytest
-from tests.support.build import build_flavor, build_spec
+from tests.support.build import build_flavor, build_instancetype_spec, build_spec
 from tests.support.engine import SIZED, apply_to_spec, apply_trees, list_conflicts
 from tests.support.fields import list_fields
 
@@ -18,6 +18,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
+from virtshape.engine.sizingpolicy import check_asked_size
 from virtshape.resolve.find import instancetype_spec
 
 SEV = {"sev": {"policy": {"encryptedState": True}}}
@@ -138,6 +139,34 @@ EFFECTS = {
     "schedulerName": FieldEffect({"schedulerName": "packer"}, spec={"schedulerName": "packer"}),
     "annotations": FieldEffect({"annotations": {"a": "1"}}),
 }
+OPEN_TYPE: JsonObject = {"cpu": {}, "memory": {}}
+
+
+@dataclass(frozen=True)
+class LimitEffect:
+    """A limit for VMs, with a size that it allows and a size that it rejects: vCPU count and memory quantity."""
+
+    instancetype: JsonObject
+    allowed: tuple[int, str]
+    rejected: tuple[int, str]
+    field: str
+
+
+LIMITS = {
+    "cpu.limits.min": LimitEffect({"cpu": {"limits": {"min": 2}}}, (2, "1Gi"), (1, "1Gi"), "cpu.guest"),
+    "cpu.limits.max": LimitEffect({"cpu": {"limits": {"max": 8}}}, (8, "1Gi"), (9, "1Gi"), "cpu.guest"),
+    "cpu.limits.step": LimitEffect({"cpu": {"limits": {"step": 4}}}, (4, "1Gi"), (6, "1Gi"), "cpu.guest"),
+    "memory.limits.min": LimitEffect({"memory": {"limits": {"min": "2Gi"}}}, (1, "2Gi"), (1, "1Gi"), "memory.guest"),
+    "memory.limits.max": LimitEffect({"memory": {"limits": {"max": "8Gi"}}}, (1, "8Gi"), (1, "9Gi"), "memory.guest"),
+    "memory.limits.step": LimitEffect({"memory": {"limits": {"step": "4Gi"}}}, (1, "4Gi"), (1, "6Gi"), "memory.guest"),
+    "memory.limits.perVCPU.min": LimitEffect(
+        {"memory": {"limits": {"perVCPU": {"min": "2Gi"}}}}, (4, "8Gi"), (4, "7Gi"), "memory.guest"
+    ),
+    "memory.limits.perVCPU.max": LimitEffect(
+        {"memory": {"limits": {"perVCPU": {"max": "2Gi"}}}}, (4, "8Gi"), (4, "9Gi"), "memory.guest"
+    ),
+}
+LIMIT_CASES = [pytest.param(effect, id=path) for path, effect in LIMITS.items()]
 GIFT_CASES = [pytest.param(effect, id=path) for path, effect in EFFECTS.items()]
 CLASH_CASES = [pytest.param(effect, id=path) for path, effect in EFFECTS.items() if effect.conflict]
 FLAVOR_GIFTS = (
@@ -156,7 +185,7 @@ FLAVOR_GIFTS = (
 
 
 def test_every_field_of_an_instance_type_is_in_the_table() -> None:
-    assert set(EFFECTS) == set(list_fields(VirtualMachineInstancetypeSpec))
+    assert {*EFFECTS, *LIMITS} == set(list_fields(VirtualMachineInstancetypeSpec))
 
 
 def test_every_field_of_a_flavor_is_in_the_table() -> None:
@@ -164,7 +193,7 @@ def test_every_field_of_a_flavor_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("effect", GIFT_CASES)
-def test_instance_type_sets_its_fields(effect: FieldEffect) -> None:
+def test_each_instance_type_field_is_set_in_the_instance(effect: FieldEffect) -> None:
     assert apply_to_spec(instancetype=effect.instancetype) == {
         "domain": {"devices": {}, **SIZED, **effect.domain},
         **effect.spec,
@@ -172,8 +201,23 @@ def test_instance_type_sets_its_fields(effect: FieldEffect) -> None:
 
 
 @pytest.mark.parametrize("effect", CLASH_CASES)
-def test_field_set_by_the_instance_type_conflicts(effect: FieldEffect) -> None:
+def test_vm_field_that_the_instance_type_sets_conflicts(effect: FieldEffect) -> None:
     assert list_conflicts(effect.conflicting, effect.instancetype) == [effect.conflict]
+
+
+@pytest.mark.parametrize("effect", LIMIT_CASES)
+def test_limit_of_an_instance_type_only_restricts_the_size_of_a_vm(effect: LimitEffect) -> None:
+    def check(vcpus: int, memory: str) -> list[str]:
+        domain = {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
+        spec = build_instancetype_spec(**{**OPEN_TYPE, **effect.instancetype})
+        return [one.field for one in check_asked_size(build_spec(domain).domain, spec, "spec")]
+
+    assert check(*effect.allowed) == []
+    assert check(*effect.rejected) == [f"spec.domain.{effect.field}"]
+    vcpus, memory = effect.rejected
+    domain = {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
+    limited = apply_to_spec(domain, {**OPEN_TYPE, **effect.instancetype})
+    assert limited == apply_to_spec(domain, OPEN_TYPE)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """
 Effect of every field of preferences, as a table.
 
-A test compares the tables with the structs: a new field without a row fails it.
+A test compares the tables with the structs, and fails if a field has no row.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.engine.requirements import check_requirements
-from virtshape.engine.volumes import apply_storage_class
+from virtshape.engine.storageclass import apply_storage_class
 from virtshape.resolve.find import preference_spec
 
 SEV = {"sev": {"policy": {"encryptedState": True}}}
@@ -309,13 +309,13 @@ def test_preference_fills_unset_fields(effect: FieldEffect) -> None:
 
 
 @pytest.mark.parametrize("effect", DOMAIN_CASES)
-def test_preference_keeps_fields_that_the_vm_sets(effect: FieldEffect) -> None:
+def test_preference_does_not_override_fields_that_the_vm_sets(effect: FieldEffect) -> None:
     kept = apply_to_spec(effect.explicit, preference=effect.preferred, **effect.spec)
     assert kept == {"domain": {"devices": {}, **effect.explicit}, **effect.spec}
 
 
 @pytest.mark.parametrize("path", FLAVOR_FIELDS)
-def test_flavor_preference_fills_the_same_fields(path: str) -> None:
+def test_flavor_preference_fills_the_same_fields_as_a_preference(path: str) -> None:
     effect = DOMAIN_EFFECTS[path]
     preference = preference_spec(build_flavor_preference(**effect.preferred))
     spec = build_spec(effect.unset, **effect.spec)
@@ -337,7 +337,7 @@ def test_preference_adds_annotations_that_the_vm_does_not_set() -> None:
 
 
 @pytest.mark.parametrize(("required", "enough", "lacking"), REQUIREMENTS.values(), ids=REQUIREMENTS)
-def test_requirement_accepts_enough_and_rejects_too_little(
+def test_requirement_accepts_sufficient_and_rejects_insufficient_vms(
     required: JsonObject, enough: JsonObject, lacking: JsonObject
 ) -> None:
     preference = build_preference_spec(requirements=required)
@@ -345,7 +345,7 @@ def test_requirement_accepts_enough_and_rejects_too_little(
     assert len(check_requirements(None, preference, build_spec(**lacking))) == 1
 
 
-def test_preferred_storage_class_applies_to_volumes_without_one() -> None:
+def test_preferred_storage_class_applies_to_volumes_without_a_class() -> None:
     templates = [{"spec": {"storage": {}}}, {"spec": {"pvc": {"storageClassName": "own"}}}]
     vm = build_vm(dataVolumeTemplates=templates)
     volumes = build_preference_spec(volumes={"preferredStorageClassName": "fast"}).volumes

@@ -63,7 +63,7 @@ def test_expand_removes_the_reference_to_a_flavor() -> None:
     [{"metadata": None, "spec": None}, {"spec": {"domain": {"devices": {}}}}],
     ids=["no spec", "no metadata"],
 )
-def test_vm_without_matchers_is_unchanged(template: JsonObject) -> None:
+def test_expand_leaves_a_vm_without_matchers_unchanged(template: JsonObject) -> None:
     vm = build_vm()
     vm = from_tree({**to_tree(vm), "spec": {"running": False, "template": template}}, type(vm))
     before = encode(vm)
@@ -71,13 +71,13 @@ def test_vm_without_matchers_is_unchanged(template: JsonObject) -> None:
     assert encode(vm) == before
 
 
-def test_only_cpu_guest_is_expanded_without_matchers() -> None:
+def test_only_cpu_guest_is_expanded_in_a_vm_without_matchers() -> None:
     vm = build_vm(cpu_guest=4, memory="1Gi")
     assert expand_vm(vm, Shape()) == []
     assert to_tree(vm) == to_tree(build_vm(domain={"cpu": {**ONE, "sockets": 4}}, memory="1Gi"))
 
 
-def test_cpu_guest_is_checked_without_matchers() -> None:
+def test_cpu_guest_of_a_vm_without_matchers_is_checked() -> None:
     vm = build_vm(cpu_guest=0, domain={"cpu": {"cores": 2}})
     assert [c.fields for c in expand_vm(vm, Shape())] == [
         ("spec.template.spec.domain.cpu.guest",),
@@ -92,9 +92,9 @@ def test_cpu_guest_is_checked_without_matchers() -> None:
         (Shape(build_instancetype_spec(cpu=None, memory=None)), {**ONE, "sockets": 4}),
         (Shape(build_instancetype_spec(cpu=None, memory=None), LINUX, "cores"), {**ONE, "cores": 4}),
     ],
-    ids=["preference alone", "open size", "flavor layout"],
+    ids=["preference alone", "no size", "flavor layout"],
 )
-def test_cpu_guest_is_laid_out_and_overrides_requests(shape: Shape, cpu: JsonObject) -> None:
+def test_cpu_guest_is_replaced_with_a_topology_and_overrides_requests(shape: Shape, cpu: JsonObject) -> None:
     resources = {} if shape.instancetype else {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}
     vm = build_vm(cpu_guest=4, memory="1Gi", domain={"resources": resources})
     assert expand_vm(vm, shape) == []
@@ -150,7 +150,7 @@ def test_default_interface_is_added_before_the_preference_applies() -> None:
     }
 
 
-def test_configuration_and_architecture_reach_the_defaults() -> None:
+def test_expand_uses_defaults_of_the_configuration_and_architecture() -> None:
     configuration = from_tree({"evictionStrategy": "LiveMigrate", "cpuRequest": "200m"}, KubeVirtConfiguration)
     vm = build_vm()
     assert expand_vm(vm, Shape(SMALL), configuration, "arm64") == []

@@ -1,4 +1,4 @@
-"""Guest features: each is filled separately, also within Hyper-V."""
+"""Guest features: a preference fills each unset feature separately, including each Hyper-V feature."""
 
 import pytest
 from tests.support.engine import apply_to_domain
@@ -30,24 +30,26 @@ def test_any_feature_preference_enables_acpi(own: JsonObject | None) -> None:
     ],
     ids=["disabled", "present", "smm", "passthrough", "kvm"],
 )
-def test_feature_of_the_vm_is_kept(own: JsonObject, preferred: JsonObject, result: JsonObject) -> None:
+def test_preference_does_not_override_a_feature_of_the_vm(
+    own: JsonObject, preferred: JsonObject, result: JsonObject
+) -> None:
     assert shape_features(own, preferred) == result
 
 
 @pytest.mark.parametrize("name", HYPERV)
-def test_unset_hyperv_feature_is_filled_in(name: str) -> None:
+def test_preference_sets_an_unset_hyperv_feature(name: str) -> None:
     preferred = {name: {"enabled": True}}
     assert shape_features({"hyperv": {}}, {"preferredHyperv": preferred})["hyperv"] == preferred
 
 
 @pytest.mark.parametrize("name", HYPERV)
-def test_hyperv_feature_of_the_vm_is_kept_when_others_are_added(name: str) -> None:
+def test_preference_does_not_override_a_hyperv_feature_of_the_vm(name: str) -> None:
     preferred = {other: {"enabled": True} for other in HYPERV}
     hyperv = shape_features({"hyperv": {name: {"enabled": False}}}, {"preferredHyperv": preferred})["hyperv"]
     assert hyperv == {**preferred, name: {"enabled": False}}
 
 
-def test_empty_preferred_hyperv_is_kept() -> None:
+def test_empty_preferred_hyperv_adds_empty_hyperv_features() -> None:
     assert shape_features(None, {"preferredHyperv": {}}) == {"acpi": {}, "hyperv": {}}
 
 

@@ -1,4 +1,4 @@
-"""BIOS or EFI, with or without Secure Boot."""
+"""Firmware preferences: BIOS or EFI, with or without Secure Boot."""
 
 import pytest
 from tests.support.engine import apply_to_domain
@@ -78,7 +78,7 @@ def test_any_firmware_preference_adds_a_bootloader(own: JsonObject | None) -> No
     assert apply_to_domain({"firmware": own}, preference={"firmware": {}})["firmware"] == {"bootloader": {}}
 
 
-def test_firmware_uuid_and_serial_of_the_vm_are_kept() -> None:
+def test_firmware_preference_preserves_the_uuid_and_serial_of_the_vm() -> None:
     own = {"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223", "serial": "s"}
     firmware = apply_to_domain({"firmware": own}, preference={"firmware": {"preferredUseEfi": True}})["firmware"]
     assert firmware == {**own, "bootloader": EFI}

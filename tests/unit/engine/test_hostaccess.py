@@ -12,14 +12,6 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.model import JsonObject
 from virtshape.engine.hostaccess import check_host_access, explain_host_disks
 
-PERMITTED: JsonObject = {
-    "permittedHostDevices": {
-        "pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "nvidia.com/T4"}],
-        "mediatedDevices": [{"mdevNameSelector": "GRID", "resourceName": "nvidia.com/GRID"}],
-        "usb": [{"resourceName": "kubevirt.io/storage", "selectors": [{"vendor": "46f4", "product": "0001"}]}],
-    }
-}
-
 
 def build(devices: JsonObject | None = None, domain: JsonObject | None = None, **spec: Any) -> JsonObject:
     return {"domain": {"devices": devices or {}, **(domain or {})}, **spec}
@@ -38,7 +30,6 @@ def check(spec: JsonObject, *gates: str, **configuration: Any) -> list[str]:
 
 HOST_DISK = build(volumes=[{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}])
 GPU = build({"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]})
-HOST_DEVICE = build({"hostDevices": [{"name": "h", "deviceName": "kubevirt.io/storage"}]})
 CLAIMED = {"name": "x", "claimName": "c", "requestName": "r"}
 GUARDED = {
     "HostDisk": (HOST_DISK, "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled"),
@@ -78,7 +69,7 @@ GUARDED = {
 
 
 @pytest.mark.parametrize(("gate", "guarded"), GUARDED.items(), ids=GUARDED.keys())
-def test_field_requires_its_feature_gate(gate: str, guarded: tuple[JsonObject, str]) -> None:
+def test_host_access_field_requires_its_feature_gate(gate: str, guarded: tuple[JsonObject, str]) -> None:
     spec, message = guarded
     [refusal] = check(spec)
     assert refusal.startswith(message)
@@ -90,31 +81,6 @@ def test_field_requires_its_feature_gate(gate: str, guarded: tuple[JsonObject, s
 def test_host_access_is_forbidden_without_a_configuration() -> None:
     spec = from_tree(GPU | {"volumes": HOST_DISK["volumes"]}, VirtualMachineInstanceSpec)
     assert len(check_host_access(spec, "spec", None, explain_host_disks(None))) == 2
-
-
-def test_gpus_and_host_devices_must_be_permitted() -> None:
-    listed = "permitted are kubevirt.io/storage, nvidia.com/GRID, nvidia.com/T4"
-    assert check(GPU, **PERMITTED) == []
-    assert check(HOST_DEVICE, "HostDevices", **PERMITTED) == []
-    other = build({"gpus": [{"name": "g", "deviceName": "amd.com/X"}]})
-    assert check(other, **PERMITTED) == [
-        (
-            "spec.domain.devices.gpus[0].deviceName: GPU amd.com/X is not permitted in permittedHostDevices "
-            f"configuration: {listed}"
-        )
-    ]
-    other = build({"hostDevices": [{"name": "h", "deviceName": "devices.kubevirt.io/kvm"}]})
-    assert check(other, "HostDevices") == [
-        (
-            "spec.domain.devices.hostDevices[0].deviceName: HostDevice devices.kubevirt.io/kvm is not permitted in "
-            "permittedHostDevices configuration: no device is permitted"
-        )
-    ]
-
-
-def test_permitted_host_devices_need_their_feature_gate() -> None:
-    [refusal] = check(HOST_DEVICE, **PERMITTED)
-    assert refusal.startswith("spec.domain.devices.hostDevices: Host Devices feature gate is not enabled")
 
 
 def test_every_checked_feature_gate_is_documented() -> None:

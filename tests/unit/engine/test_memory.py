@@ -1,4 +1,4 @@
-"""Guest memory of the instance type or the VM, and its memory request."""
+"""Guest memory, set by the instance type or the VM, and the memory request of the guest."""
 
 import pytest
 from tests.support.build import build_spec
@@ -30,17 +30,19 @@ NO_MEMORY = FieldError(
         ("2048", 50, "1024"),
     ],
 )
-def test_overcommit_lowers_the_request_and_keeps_the_quantity_format(guest: str, percent: int, request_: str) -> None:
+def test_overcommit_lowers_the_memory_request_and_preserves_the_quantity_format(
+    guest: str, percent: int, request_: str
+) -> None:
     assert overcommit(Quantity(guest), percent) == request_
 
 
 @pytest.mark.parametrize("percent", [None, 0])
-def test_no_memory_request_without_overcommit(percent: int | None) -> None:
+def test_memory_request_is_not_set_without_overcommit(percent: int | None) -> None:
     given: JsonObject = {"memory": {"guest": "1Gi", "overcommitPercent": percent}}
     assert "resources" not in apply_to_domain(instancetype=given)
 
 
-def test_memory_request_keeps_other_resources() -> None:
+def test_setting_the_memory_request_keeps_other_resources() -> None:
     resources = {"requests": {"example.com/fpga": "1"}, "limits": {"example.com/fpga": "1"}}
     domain = apply_to_domain({"resources": resources}, {"memory": {"guest": "1Gi", "overcommitPercent": 50}})
     assert domain["resources"] == {
@@ -84,7 +86,9 @@ def test_memory_request_keeps_other_resources() -> None:
         pytest.param({"memory": {"maxGuest": "2Gi"}}, {"guest": "1Gi"}, [], id="VM maxGuest"),
     ],
 )
-def test_memory_set_by_vm_and_instance_type_conflicts(own: JsonObject, given: JsonObject, clashes: list[str]) -> None:
+def test_only_memory_set_by_both_vm_and_instance_type_conflicts(
+    own: JsonObject, given: JsonObject, clashes: list[str]
+) -> None:
     assert list_conflicts(own, {"memory": given}) == clashes
 
 
@@ -125,13 +129,13 @@ def test_vm_may_set_memory_if_the_instance_type_does_not(
     [None, {}, {"hugepages": {"pageSize": "2Mi"}}, {"overcommitPercent": 50}, {"maxGuest": "8Gi"}],
     ids=["none", "empty", "hugepages", "overcommitted", "maximum"],
 )
-def test_missing_memory_conflict_names_both_places_to_set_it(domain: JsonObject, memory: JsonObject | None) -> None:
+def test_missing_memory_conflict_names_both_fields_for_memory(domain: JsonObject, memory: JsonObject | None) -> None:
     conflicts = apply_trees(domain, {"cpu": None, "memory": memory}).conflicts
     assert NO_MEMORY in conflicts
 
 
 @pytest.mark.parametrize("amount", ["0", "0Gi", "-1Gi"])
-def test_zero_memory_is_a_conflict(amount: str) -> None:
+def test_zero_or_negative_memory_is_a_conflict(amount: str) -> None:
     conflicts = apply_trees({"memory": {"guest": amount}}, WITHOUT_SIZE).conflicts
     assert conflicts == [FieldError(FIELD, f"{FIELD} '{Quantity(amount)}': must be greater than 0", rule="no-memory")]
 
@@ -142,7 +146,7 @@ def test_overcommit_applies_to_memory_of_the_vm() -> None:
     assert domain["resources"] == {"requests": {"memory": "3Gi"}}
 
 
-def test_overcommit_keeps_the_memory_request_of_the_vm() -> None:
+def test_overcommit_does_not_override_the_memory_request_of_the_vm() -> None:
     domain = {"memory": {"guest": "4Gi"}, "resources": {"requests": {"memory": "2Gi"}}}
     shaped = apply_to_domain(domain, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert shaped["resources"] == {"requests": {"memory": "2Gi"}}

@@ -59,7 +59,7 @@ def test_vm_with_its_own_network_settings_is_unchanged(devices: JsonObject, spec
     assert connect(devices, **spec) == ({"domain": {"devices": devices}, **spec}, None)
 
 
-ADVICE = "name an interface in the VM, or set configuration.network.defaultNetworkInterface to masquerade"
+ADVICE = "add an interface to the VM, or set configuration.network.defaultNetworkInterface to masquerade"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_default_binding_that_is_not_permitted_is_a_conflict(configuration: Json
     ],
     ids=lambda binding: next(iter(binding)),
 )
-def test_binding_of_the_vm_is_kept(binding: JsonObject) -> None:
+def test_preferred_masquerade_does_not_override_a_binding_of_the_vm(binding: JsonObject) -> None:
     interfaces = [{"name": "lan", **binding}]
     domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=MASQUERADE, networks=POD)
     assert domain["devices"]["interfaces"] == interfaces
@@ -119,7 +119,7 @@ def test_preferred_masquerade_applies_to_the_pod_network_only(
     assert domain["devices"]["interfaces"] == [{"name": "lan", "masquerade": {}} if masqueraded else {"name": "lan"}]
 
 
-def test_preferred_model_applies_to_interfaces_without_one() -> None:
+def test_preferred_model_applies_to_interfaces_without_a_model() -> None:
     interfaces = [{"name": "a", "sriov": {}}, {"name": "b", "model": "e1000"}, {"name": "c", "model": ""}]
     preference = {"devices": {"preferredInterfaceModel": "virtio"}}
     domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=preference)

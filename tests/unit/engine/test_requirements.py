@@ -54,7 +54,9 @@ def test_preference_without_requirements_accepts_every_vm(preference: VirtualMac
     ids=["number", "sockets", "cores", "threads", "one of each", "topology before count"],
 )
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
-def test_vcpus_of_the_instance_type_count_in_any_layout(given: JsonObject, vcpus: int, name: str | None) -> None:
+def test_vcpus_of_the_instance_type_meet_the_requirement_in_any_layout(
+    given: JsonObject, vcpus: int, name: str | None
+) -> None:
     preferred = {"preferredCPUTopology": name}
     assert check({"cpu": {"guest": vcpus}}, instancetype={"cpu": given}, cpu=preferred) == []
     assert check({"cpu": {"guest": vcpus + 1}}, instancetype={"cpu": given}, cpu=preferred) == unmet(
@@ -68,9 +70,11 @@ def test_very_large_topology_meets_any_requirement() -> None:
     assert check({"cpu": {"guest": MAX_VCPUS}}, instancetype=given) == []
 
 
-@pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "open size", "empty"])
+@pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "no size", "empty"])
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
-def test_cpu_guest_of_the_vm_counts_and_is_named(instancetype: JsonObject | None, name: str | None) -> None:
+def test_cpu_guest_of_the_vm_must_meet_the_requirement_and_is_named_in_the_error(
+    instancetype: JsonObject | None, name: str | None
+) -> None:
     preferred = {"preferredCPUTopology": name}
     domain = {"cpu": {"guest": 3}}
     assert check({"cpu": {"guest": 3}}, instancetype=instancetype, domain=domain, cpu=preferred) == []
@@ -79,12 +83,12 @@ def test_cpu_guest_of_the_vm_counts_and_is_named(instancetype: JsonObject | None
     )
 
 
-def test_cpu_guest_counts_after_it_was_laid_out() -> None:
+def test_cpu_guest_replaced_with_a_topology_still_meets_the_requirement() -> None:
     laid_out = {"cpu": {"sockets": 1, "cores": 4, "threads": 1}}
     assert check({"cpu": {"guest": 4}}, domain=laid_out, own_vcpus=4) == []
 
 
-def test_unset_vcpus_count_as_one_with_an_open_size_instance_type() -> None:
+def test_unset_vcpus_count_as_one_with_an_instance_type_without_a_size() -> None:
     sizeless: JsonObject = {"cpu": None, "memory": None}
     assert check({"cpu": {"guest": 1}}, instancetype=sizeless) == []
     assert check({"cpu": {"guest": 2}}, instancetype=sizeless) == unmet(
@@ -126,7 +130,7 @@ def test_preferred_topology_members_count_as_vcpus(
 
 
 @pytest.mark.parametrize("across", ACROSS)
-def test_spread_levels_count_as_vcpus(across: str) -> None:
+def test_only_topology_levels_in_the_spread_options_count_as_vcpus(across: str) -> None:
     preferred = {"preferredCPUTopology": "spread", "spreadOptions": {"across": across}}
     cpu = {"sockets": 2, "cores": 2, "threads": 2}
     counted = 8 if across == "SocketsCoresThreads" else 4
@@ -148,11 +152,11 @@ def test_unknown_spread_levels_count_as_no_vcpus() -> None:
         pytest.param({}, {"memory": {"guest": "2Gi"}}, "2Gi", "instance type", "spec.instancetype", id="instance type"),
         pytest.param({}, {}, "2Gi", "instance type", "spec.instancetype", id="instance type that is not applied yet"),
         pytest.param(None, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="VM"),
-        pytest.param({"memory": None}, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="open size"),
+        pytest.param({"memory": None}, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="no size"),
         pytest.param(None, {}, "0", "VirtualMachine", MEMORY, id="unset"),
     ],
 )
-def test_insufficient_memory_names_the_field_that_sets_it(
+def test_insufficient_memory_error_names_the_field_that_sets_the_memory(
     instancetype: JsonObject | None, domain: JsonObject, given: str, giver: str, field: str
 ) -> None:
     assert check({"memory": {"guest": "4Gi"}}, instancetype=instancetype, domain=domain) == unmet(

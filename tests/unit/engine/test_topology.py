@@ -53,7 +53,7 @@ def test_vcpus_follow_the_preferred_topology(name: str | None, expected: Topolog
 
 
 @pytest.mark.parametrize(("old", "new"), DEPRECATED_TOPOLOGIES.items())
-def test_deprecated_topology_name_equals_its_successor(old: str, new: str) -> None:
+def test_deprecated_topology_name_has_the_effect_of_its_successor(old: str, new: str) -> None:
     assert preferred_topology(prefer(old)) == new
     assert lay_out_vcpus(6, prefer(old)) == lay_out_vcpus(6, prefer(new))
 
@@ -64,14 +64,14 @@ def test_deprecated_topology_name_equals_its_successor(old: str, new: str) -> No
     [None, build_preference_spec(), build_preference_spec(cpu={}), build_preference_spec(devices={})],
     ids=["no preference", "nothing preferred", "no topology preferred", "only devices preferred"],
 )
-def test_default_layout_applies_without_a_preferred_topology(
+def test_default_vcpu_layout_applies_without_a_preferred_topology(
     preference: VirtualMachinePreferenceSpec | None, layout: Layout, expected: Topology
 ) -> None:
     assert lay_out_vcpus(6, preference, layout) == expected
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_preferred_topology_overrides_the_default_layout(name: str) -> None:
+def test_preferred_topology_overrides_the_default_vcpu_layout(name: str) -> None:
     assert lay_out_vcpus(6, prefer(name), "cores") == lay_out_vcpus(6, prefer(name), "sockets")
 
 
@@ -109,7 +109,7 @@ def test_spread_distributes_vcpus_by_ratio(
 
 
 @pytest.mark.parametrize("name", ["sockets", "cores", "threads", "any"])
-def test_maximum_vcpu_count_is_laid_out(name: str) -> None:
+def test_maximum_vcpu_count_is_distributed(name: str) -> None:
     assert lay_out_vcpus(MAX_VCPUS, prefer(name)).vcpus == MAX_VCPUS
 
 
@@ -135,7 +135,7 @@ def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: 
         ({"sockets": MAX_VCPUS, "cores": MAX_VCPUS}, Topology(MAX_VCPUS, MAX_VCPUS, 1), f"{MAX_VCPUS}x{MAX_VCPUS}x1"),
     ],
 )
-def test_absent_topology_field_is_one(tree: JsonObject, expected: Topology, text: str) -> None:
+def test_absent_or_zero_topology_fields_count_as_one(tree: JsonObject, expected: Topology, text: str) -> None:
     topology = read_topology(from_tree(tree, CPUTopology))
     assert (topology, str(topology)) == (expected, text)
 
@@ -186,7 +186,7 @@ def test_vcpus_of_an_instance_type_are_its_count_or_topology(tree: JsonObject | 
         pytest.param(5, prefer("spread", across="Nodes"), None, id="across unknown"),
     ],
 )
-def test_uneven_spread_is_a_conflict(
+def test_only_an_uneven_spread_is_a_conflict(
     vcpus: int, preference: VirtualMachinePreferenceSpec | None, message: str | None
 ) -> None:
     conflict = check_spread(vcpus, "spec.where", "the VM", preference)

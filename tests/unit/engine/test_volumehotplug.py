@@ -1,4 +1,4 @@
-"""Requests to attach and detach volumes, and how running instances follow their VM."""
+"""Requests to attach and detach volumes, and volume changes of a VM that apply to its running instance."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def list_names(spec: VirtualMachineInstanceSpec) -> tuple[list[str], list[str]]:
     ],
     ids=["claim", "data volume"],
 )
-def test_added_volume_is_hotpluggable_and_its_disk_has_its_name(source: JsonObject, expected: JsonObject) -> None:
+def test_added_volume_is_hotpluggable_and_has_a_disk_of_the_same_name(source: JsonObject, expected: JsonObject) -> None:
     spec = build_spec(ROOT)
     changed = apply_volume_request(spec, add_request("data", **source))
     tree = to_tree(changed)
@@ -67,7 +67,7 @@ def test_added_volume_is_hotpluggable_and_its_disk_has_its_name(source: JsonObje
     assert list_names(spec) == (["root"], ["root"]), "the original must not change"
 
 
-def test_volume_request_is_done_once_the_spec_contains_it() -> None:
+def test_volume_request_is_complete_if_the_spec_has_the_requested_volumes() -> None:
     added, removed = add_request("data", dataVolume={"name": "d"}), remove_request("data")
     without, with_it = build_spec(ROOT), build_spec(ROOT, build_volume("data"))
     assert [is_volume_request_done(spec, added) for spec in (without, with_it)] == [False, True]
@@ -97,14 +97,14 @@ def test_volume_request_is_done_once_the_spec_contains_it() -> None:
         "no longer hotpluggable",
     ],
 )
-def test_running_instance_follows_hotpluggable_volumes_only(
+def test_only_hotpluggable_volumes_change_in_a_running_instance(
     running: list[JsonObject], wanted: list[JsonObject], expected: list[str]
 ) -> None:
     followed = follow_volumes(build_spec(*running), build_spec(*wanted))
     assert list_names(followed) == (expected, expected)
 
 
-def test_replaced_volume_is_added_when_the_guest_has_released_the_old_one() -> None:
+def test_replacement_of_a_volume_is_added_after_the_guest_has_released_the_volume() -> None:
     wanted = build_spec(ROOT, build_volume("a", "two"))
     without = build_spec(ROOT)
     assert follow_volumes(without, wanted, detaching={"a"}) is without

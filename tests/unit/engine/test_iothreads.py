@@ -16,7 +16,9 @@ from virtshape.api.model import JsonObject
         pytest.param({"supplementalPoolThreadCount": 1}, None, False, id="no instance type pool"),
     ],
 )
-def test_only_io_thread_pool_sizes_conflict(own: JsonObject, given: JsonObject | None, clashes: bool) -> None:
+def test_io_thread_pools_conflict_only_if_vm_and_instance_type_set_a_size(
+    own: JsonObject, given: JsonObject | None, clashes: bool
+) -> None:
     expected = ["domain.ioThreads.supplementalPoolThreadCount"] if clashes else []
     assert list_conflicts({"ioThreads": own}, {"ioThreads": given}) == expected
 
@@ -50,10 +52,12 @@ def test_io_thread_pool_without_a_size_keeps_the_size_of_the_vm(given: JsonObjec
     ("field", "own"),
     [("ioThreadsPolicy", "auto"), ("launchSecurity", {"tdx": {}})],
 )
-def test_io_threads_policy_and_launch_security_of_the_vm_are_kept(field: str, own: object) -> None:
+def test_io_threads_policy_and_launch_security_of_the_vm_are_kept_if_the_instance_type_sets_none(
+    field: str, own: object
+) -> None:
     assert apply_to_domain({field: own}, {})[field] == own
 
 
-def test_instance_type_launch_security_overrides_the_preferred_one() -> None:
+def test_instance_type_launch_security_overrides_the_preferred_launch_security() -> None:
     domain = apply_to_domain(None, {"launchSecurity": {"tdx": {}}}, {"preferredLaunchSecurity": {"snp": {}}})
     assert domain["launchSecurity"] == {"tdx": {}}

@@ -4,7 +4,7 @@ import pytest
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
-from virtshape.engine.nearest import Candidate, find_nearest
+from virtshape.engine.suggestions import Candidate, find_nearest
 from virtshape.engine.topology import count_vcpus
 
 
@@ -36,6 +36,6 @@ def test_up_to_three_acceptable_instance_types_are_suggested(near_to: str, least
     assert find_nearest(CANDIDATES, lambda spec: count_vcpus(spec.cpu) >= least, near_to) == names
 
 
-def test_open_size_instance_type_can_be_suggested() -> None:
+def test_instance_type_without_a_size_can_be_suggested() -> None:
     open_size = Candidate("a.custom", VirtualMachineInstancetypeSpec())
     assert find_nearest([open_size], lambda spec: spec.cpu is None) == ["a.custom"]

@@ -1,8 +1,8 @@
 """
 Defaults that VMI admission sets and `expand` does not, such as CPU model, disk buses and memory request.
 
-They are applied after all other defaults. Features and timers may be shared with a preference, so they are replaced,
-never modified. The caller chooses the firmware UUID.
+These defaults are applied last. The spec may share features and timers with a preference, so this module replaces them
+instead of modifying them. The caller chooses the firmware UUID.
 """
 
 from typing import Any, Final, TypeVar
@@ -38,7 +38,7 @@ HYPERV_NEEDS: Final = {
 def apply_instance_defaults(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, firmware_uuid: str
 ) -> None:
-    """Fill in what a VMI needs to run, in a spec that already has the defaults of `apply_defaults`."""
+    """Fill in the fields that a VMI needs to run, in a spec that already has the defaults of `apply_defaults`."""
     domain = spec.domain
     architecture = spec.architecture or DEFAULT_ARCHITECTURE
     cpu = domain.cpu = domain.cpu or CPU()
@@ -72,7 +72,7 @@ def _default_console_log(devices: Devices, configuration: KubeVirtConfiguration 
 
 
 def _default_features(features: Features) -> None:
-    """Enable ACPI and each feature that is present, unless it is disabled explicitly."""
+    """Enable ACPI and each feature in the spec, unless `enabled` is false."""
     features.acpi = _switched_on(features.acpi or FeatureState())
     features.apic = features.apic and _switched_on(features.apic)
     features.pvspinlock = features.pvspinlock and _switched_on(features.pvspinlock)
@@ -82,7 +82,7 @@ def _default_features(features: Features) -> None:
 
 
 def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
-    """Return the Hyper-V features and those they depend on, enabled unless they are disabled explicitly."""
+    """Return the Hyper-V features and the features that they need, all enabled unless they are disabled explicitly."""
     states = {name: getattr(hyperv, name) for name in hyperv.__struct_fields__}
     states = {name: _switched_on(state) for name, state in states.items() if state is not None}
     for name, needs in HYPERV_NEEDS.items():
@@ -96,7 +96,7 @@ def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
 
 
 def _switched_on(state: T) -> T:
-    """Return the feature with `enabled` set to true where it is unset, in nested features too."""
+    """Return a copy of the feature in which every unset `enabled` is true, in nested features too."""
     switches: dict[str, Any] = {}
     for name in state.__struct_fields__:
         value = getattr(state, name)
@@ -108,7 +108,7 @@ def _switched_on(state: T) -> T:
 
 
 def _with_timers_present(timer: Timer) -> Timer:
-    """Return the timers with `present` set to true where it is unset."""
+    """Return a copy of the timers in which every unset `present` is true."""
     named = {name: getattr(timer, name) for name in timer.__struct_fields__}
     return replace(
         timer,

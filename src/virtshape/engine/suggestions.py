@@ -1,4 +1,4 @@
-"""Suggest the nearest instance types that would be accepted. The caller decides which ones are acceptable."""
+"""Suggest the nearest instance types that would be accepted. The caller decides which instance types are acceptable."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -20,7 +20,12 @@ class Candidate(NamedTuple):
 def find_nearest(
     candidates: Iterable[Candidate], is_acceptable: Callable[[VirtualMachineInstancetypeSpec], bool], near_to: str = ""
 ) -> list[str]:
-    """Return the names of up to three acceptable instance types: first the series of `near_to`, then by size."""
+    """
+    Return the names of up to three acceptable instance types.
+
+    Instance types in the series of `near_to` come before all others. In both groups, those with fewer special
+    settings and then those with smaller sizes come first.
+    """
     series = near_to.partition(".")[0]
     nearest: list[str] = []
     for candidate in sorted(candidates, key=lambda each: (each.name.partition(".")[0] != series, _size(each))):
@@ -32,7 +37,7 @@ def find_nearest(
 
 
 def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
-    """Return the number of special features of an instance type, such as GPUs, huge pages and overcommit."""
+    """Return the number of special settings in an instance type, such as GPUs, huge pages and overcommit."""
     cpu, memory = spec.cpu, spec.memory
     traits: list[object] = [spec.gpus, spec.host_devices, spec.node_selector]
     if cpu is not None:
@@ -43,7 +48,7 @@ def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
 
 
 def _size(candidate: Candidate) -> tuple[int, int, Decimal, str]:
-    """Return the sort key: special features, vCPUs, memory and name, in ascending order."""
+    """Return the sort key: number of special settings, vCPUs, memory and name."""
     spec, memory = candidate.spec, candidate.spec.memory
     guest = memory.guest.amount if memory and memory.guest else Decimal(0)
     return count_traits(spec), count_vcpus(spec.cpu), guest, candidate.name

@@ -4,7 +4,7 @@ import pytest
 
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.status import StatusCause, StatusError
-from virtshape.engine.conflict import describe_conflicts, instancetype_conflict, split_conflicts
+from virtshape.engine.conflicts import describe_conflicts, instancetype_conflict, split_conflicts
 
 CPU = instancetype_conflict("spec.cpu")
 MEMORY = instancetype_conflict("spec.memory")
@@ -27,11 +27,11 @@ def test_instancetype_conflict_names_its_field() -> None:
     ],
     ids=["none", "one conflict", "conflicts share a sentence", "other violation", "conflicts first"],
 )
-def test_message_describes_all_violations(conflicts: list[FieldError], message: str) -> None:
+def test_conflict_message_describes_all_violations(conflicts: list[FieldError], message: str) -> None:
     assert describe_conflicts(conflicts) == message
 
 
-def test_instancetype_conflicts_are_split_from_other_violations() -> None:
+def test_instancetype_conflicts_are_separated_from_other_violations() -> None:
     assert split_conflicts([LACK, CPU, NOWHERE, MEMORY]) == (
         ["spec.cpu", "spec.memory"],
         ["no disk", "the network is down"],

@@ -6,7 +6,7 @@ from tests.support.build import build_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.instancetype.preference import VolumePreferences
 from virtshape.api.model import JsonObject
-from virtshape.engine.volumes import apply_storage_class
+from virtshape.engine.storageclass import apply_storage_class
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
-from virtshape.engine.instance import apply_instance_defaults
+from virtshape.engine.vmidefaults import apply_instance_defaults
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 ON: JsonObject = {"enabled": True}
@@ -46,7 +46,7 @@ def test_empty_domain_gets_all_instance_defaults() -> None:
         ("Skylake-Server", "Haswell", "amd64", "Skylake-Server"),
     ],
 )
-def test_default_cpu_model_is_set(
+def test_default_cpu_model_is_set_only_if_unset(
     own: str | None, configured: str | None, architecture: str | None, model: str
 ) -> None:
     domain = complete({"cpu": {"model": own}}, {"cpuModel": configured}, architecture=architecture)
@@ -60,7 +60,7 @@ def test_max_sockets_and_max_guest_have_no_default() -> None:
 
 
 @pytest.mark.parametrize(("architecture", "bus"), [("amd64", "sata"), ("arm64", "virtio"), ("s390x", "virtio")])
-def test_default_disk_bus_is_set(architecture: str, bus: str) -> None:
+def test_default_disk_bus_depends_on_the_architecture(architecture: str, bus: str) -> None:
     disks = [
         {"name": "a"},
         {"name": "b", "disk": {}},
@@ -88,12 +88,12 @@ def test_default_disk_bus_is_set(architecture: str, bus: str) -> None:
     ],
     ids=["disabled", "present", "with settings", "disabled and without an enabled field", "no enlightenment"],
 )
-def test_feature_without_enabled_is_enabled(features: JsonObject, result: JsonObject) -> None:
+def test_feature_with_an_unset_enabled_field_is_enabled(features: JsonObject, result: JsonObject) -> None:
     assert complete({"features": features})["features"] == result
 
 
 @pytest.mark.parametrize("name", FeatureHyperv.__struct_fields__)
-def test_hyperv_feature_without_enabled_is_enabled(name: str) -> None:
+def test_hyperv_feature_with_an_unset_enabled_field_is_enabled(name: str) -> None:
     hyperv = complete({"features": {"hyperv": {name: {}}}})["features"]["hyperv"]
     assert hyperv[name]["enabled"] is True
 
@@ -127,7 +127,7 @@ def test_hyperv_features_enable_their_dependencies(hyperv: JsonObject, result: J
     assert complete({"features": {"hyperv": hyperv}})["features"]["hyperv"] == result
 
 
-def test_timers_without_present_are_enabled() -> None:
+def test_timers_with_an_unset_present_field_are_enabled() -> None:
     timer = {
         "hpet": {"present": False},
         "hyperv": {},
@@ -152,7 +152,7 @@ def test_no_timer_is_added_by_default(clock: JsonObject | None) -> None:
     assert complete({"clock": clock}).get("clock") == clock
 
 
-def test_existing_firmware_uuid_is_kept() -> None:
+def test_defaults_do_not_replace_an_existing_firmware_uuid() -> None:
     own = {"uuid": "6d307ca9-b3ef-428c-8861-06e72d69f223", "serial": "s"}
     assert complete({"firmware": own})["firmware"] == own
 
@@ -175,13 +175,15 @@ def test_existing_firmware_uuid_is_kept() -> None:
         pytest.param({}, None, None, id="nothing"),
     ],
 )
-def test_default_memory_request_is_set(domain: JsonObject, percent: int | None, request_: str | None) -> None:
+def test_default_memory_request_is_set_only_if_unset(
+    domain: JsonObject, percent: int | None, request_: str | None
+) -> None:
     configuration = {"developerConfiguration": {"memoryOvercommit": percent}}
     resources = complete(domain, configuration).get("resources", {})
     assert resources.get("requests", {}).get("memory") == request_
 
 
-def test_overcommit_request_of_the_instance_type_is_kept() -> None:
+def test_defaults_do_not_replace_existing_resource_requests() -> None:
     domain = {"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi", "cpu": "1"}}}
     assert complete(domain)["resources"] == {"requests": {"memory": "1Gi", "cpu": "1"}}
 
@@ -199,7 +201,7 @@ def test_instance_defaults_do_not_modify_the_preference() -> None:
     assert encode(preference) == before
 
 
-def test_defaults_applied_twice_change_nothing_more() -> None:
+def test_applying_defaults_twice_has_the_same_result_as_applying_them_once() -> None:
     spec = build_spec({"memory": {"guest": "1Gi"}, "features": {"hyperv": {"synictimer": {}}}})
     apply_instance_defaults(spec, None, firmware_uuid=UUID)
     once = encode(spec)
