@@ -1,1 +1,1 @@
-"""Resolve what a VM refers to: find objects and revisions, infer matchers from volumes."""
+"""Resolve a VM's references: find objects and revisions, and infer matchers from volumes."""

@@ -1,8 +1,8 @@
 """
-Find the instance type, preference or flavor that a VM names: its stored revision, or else the live object.
+Find the instance type, preference or flavor that a VM refers to: its stored revision, or else the live object.
 
-A revision named in the spec takes precedence over one in the status. The one in the status counts only if it was
-captured from the object that the matcher names now.
+A revision in the spec takes precedence over a revision in the status. A revision in the status is used only if it was
+captured from the object that the matcher refers to now.
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ _FlavorPreferences = (flavor.VirtualMachinePreference, flavor.VirtualMachineClus
 
 
 def get_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
-    """Return the instance type (or flavor) and the preference that a VM names."""
+    """Return the specs of the instance type (or flavor) and the preference of a VM, and its default vCPU layout."""
     return Shape(
         instancetype_spec(find_object(vm, instancetype_role(vm), lookup)),
         preference_spec(find_object(vm, "preference", lookup)),
@@ -50,7 +50,7 @@ def get_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:
-    """Return `flavor` if the VM names a flavor, else `instancetype`; raise StatusError if it names both."""
+    """Return `flavor` if the VM refers to a flavor, else `instancetype`; raise StatusError if the VM refers to both."""
     if vm.spec.flavor is None:
         return "instancetype"
     ambiguous = check_sole_size(vm)
@@ -60,12 +60,16 @@ def instancetype_role(vm: VirtualMachine) -> Role:
 
 
 def default_layout(vm: VirtualMachine) -> Layout:
-    """Return the vCPU layout to use unless a preference names one: cores for VMs with a flavor, otherwise sockets."""
+    """Return the default vCPU layout if no preference sets one: cores for VMs with a flavor, otherwise sockets."""
     return "sockets" if vm.spec.flavor is None else "cores"
 
 
 def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
-    """Return the object that the VM names in this role (its revision, or else the live object), or None."""
+    """
+    Return the object that the VM refers to in this role: from the stored revision, or else the live object.
+
+    Return None if the VM has no matcher in this role; raise NotFoundError if the object does not exist.
+    """
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
@@ -80,7 +84,7 @@ def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
 
 
 def search_object(vm: VirtualMachine, role: Role) -> Search[Model | None]:
-    """Return a search for the same object as `find_object`, which is faster for objects in memory."""
+    """Return a search for the object that `find_object` returns; for objects in memory, `find_object` is faster."""
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
@@ -97,14 +101,14 @@ def search_object(vm: VirtualMachine, role: Role) -> Search[Model | None]:
 
 
 def search_shape(vm: VirtualMachine) -> Search[Shape]:
-    """Return a search for the instance type (or flavor) and the preference that a VM names."""
+    """Return a search for the Shape that `get_shape` returns."""
     sizing = yield from search_object(vm, instancetype_role(vm))
     preference = yield from search_object(vm, "preference")
     return Shape(instancetype_spec(sizing), preference_spec(preference), default_layout(vm))
 
 
 def refer(vm: VirtualMachine, role: Role, matcher: Matcher) -> Reference:
-    """Return a reference to the live object that the matcher names."""
+    """Return a reference to the live object that the matcher refers to."""
     kind = full_kind(matcher, role)
     in_flavors = role == "flavor" or (role == "preference" and vm.spec.flavor is not None)
     namespace = "" if kind == KINDS[role].cluster else namespace_of(vm)
@@ -117,13 +121,13 @@ def namespace_of(vm: VirtualMachine) -> str:
 
 
 def find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
-    """Return the stored revision to use, or None; raise NotFoundError if the revision does not exist."""
+    """Return the stored revision that the VM uses, or None; raise NotFoundError if a revision is missing."""
     stored = _refer_to_revision(vm, role, matcher)
     return _choose_revision(lookup(stored.reference), stored, matcher) if stored is not None else None
 
 
 class _StoredRevision(NamedTuple):
-    """A revision that a VM names, and the field that names it."""
+    """A revision that a VM refers to, and the field that refers to it."""
 
     reference: Reference
     field: str
@@ -142,7 +146,7 @@ def _refer_to_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> _Sto
 
 
 def _choose_revision(found: Model | None, stored: _StoredRevision, matcher: Matcher) -> ControllerRevision | None:
-    """Return the revision, or None if it was captured from an object that the matcher no longer names."""
+    """Return the revision, or None if it was captured from an object that the matcher no longer refers to."""
     if not isinstance(found, ControllerRevision):
         raise NotFoundError(*stored)
     if matcher.revision_name:
@@ -152,14 +156,14 @@ def _choose_revision(found: Model | None, stored: _StoredRevision, matcher: Matc
 
 
 def instancetype_spec(found: Model | None) -> VirtualMachineInstancetypeSpec | None:
-    """Return the spec of an instance type or a flavor as that of an instance type; None for other objects."""
+    """Return the spec of an instance type, or of a flavor converted to one; return None for other objects."""
     if isinstance(found, _Instancetypes):
         return found.spec
     return from_tree(to_tree(found.spec), VirtualMachineInstancetypeSpec) if isinstance(found, _Flavors) else None
 
 
 def preference_spec(found: Model | None) -> VirtualMachinePreferenceSpec | None:
-    """Return the spec of a preference in either API group; None for other objects."""
+    """Return the spec of a preference from either API group, in v1beta2; return None for other objects."""
     if isinstance(found, _Preferences):
         return found.spec
     return (

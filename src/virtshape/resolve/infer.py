@@ -1,8 +1,9 @@
 """
 Infer a matcher from a volume (`inferFromVolume`): read annotations and labels of the volume's source objects.
 
-The search starts at the volume's own object and follows its sources until an object has a name. For each key, the
-annotation takes precedence over the label.
+The search starts at the claim or DataVolume and follows its sources until an object has an annotation or label that
+contains the name. Annotations take precedence over labels. A dataVolumeTemplate that imports a container image is read
+like the DataVolume that is created from it, which gets the labels of the image.
 """
 
 from collections.abc import Collection
@@ -10,7 +11,12 @@ from typing import Final, Literal, NamedTuple
 
 from virtshape.api.cdi import DataSource, DataVolume, DataVolumeSpec
 from virtshape.api.fielderror import FieldError
-from virtshape.api.kubevirt.virtualmachine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
+from virtshape.api.kubevirt.virtualmachine import (
+    DataVolumeTemplateSpec,
+    InstancetypeMatcher,
+    PreferenceMatcher,
+    VirtualMachine,
+)
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
@@ -22,13 +28,13 @@ from virtshape.resolve.search import Search, run_search
 
 IGNORE: Final = "Ignore"
 UNKNOWN: Final = "inference-unknown"
-"""Lint rule: the object to infer from does not exist."""
+"""The lint rule for inference from an object that does not exist."""
 InferredRole = Literal["instancetype", "preference"]
 INFERRED: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
 
 
 class Keys(NamedTuple):
-    """The annotation key and the label key that hold a name or a kind."""
+    """The keys of the annotation and the label that contain a name or a kind."""
 
     annotation: str
     label: str
@@ -46,14 +52,25 @@ KIND_KEYS: Final[dict[InferredRole, Keys]] = {
 
 
 class CannotInferError(StatusError):
-    """The volume has no defaults; this error is ignored if the failure policy is Ignore."""
+    """A matcher cannot be inferred from the volume. The failure policy `Ignore` applies only to this error."""
 
     def __init__(self, message: str) -> None:
         super().__init__(400, "BadRequest", message)
 
 
+class UnreadImageError(CannotInferError):
+    """The defaults of a container image cannot be read here; the server that imports the image may know them."""
+
+    def __init__(self, role: InferredRole, url: str) -> None:
+        super().__init__(
+            "unable to infer defaults from DataVolumeSpec as DataVolumeSource is not supported: no "
+            f"{NAME_KEYS[role].label} of container image {url} is known here; set this label on the "
+            f"dataVolumeTemplate, set the {role} in the VM, or import the image before the VM is created"
+        )
+
+
 def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
-    """Replace each matcher that has `inferFromVolume` with the inferred one; return warnings for ignored failures."""
+    """Infer each matcher that has `inferFromVolume` from its volume; return warnings for ignored failures."""
     if not asks_for_inference(vm):
         return []
     return [ignored.message for ignored in run_search(search_matchers(vm), lookup)]
@@ -66,7 +83,12 @@ def asks_for_inference(vm: VirtualMachine) -> bool:
 
 
 def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERRED) -> Search[list[FieldError]]:
-    """Return a search that infers and replaces each matcher with `inferFromVolume`; its result is ignored failures."""
+    """
+    Replace each matcher that has `inferFromVolume` with the inferred matcher.
+
+    If the failure policy ignores a failure, remove the matcher and return the failure in the list. Other failures raise
+    StatusError.
+    """
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
     failed: dict[InferredRole, StatusError] = {}
@@ -89,7 +111,9 @@ def search_matchers(vm: VirtualMachine, roles: Collection[InferredRole] = INFERR
     for role, inferred_matcher, ignoring in inferred:
         setattr(vm.spec, role, inferred_matcher)
         if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
-            vm.spec.template.spec.domain.memory = None  # the VM's memory was only a fallback for a failed inference
+            vm.spec.template.spec.domain.memory = (
+                None  # the memory in the VM is only a fallback, used if the inference fails
+            )
     return warnings
 
 
@@ -104,7 +128,7 @@ def _describe_ignored(vm: VirtualMachine, role: InferredRole, error: StatusError
 
 
 def describe_own_memory(vm: VirtualMachine) -> str:
-    """Describe, for messages, the memory that the VM gets without an instance type."""
+    """Return a phrase for messages that states the memory that the VM gets without an instance type."""
     memory = vm.spec.template.spec.domain.memory if vm.spec.template.spec else None
     return f"only its own {memory.guest} of memory" if memory and memory.guest is not None else "no memory"
 
@@ -116,11 +140,45 @@ def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
         FieldError(
             f"spec.{role}.inferFromVolume",
             error.message,
-            *(("FieldValueNotFound", UNKNOWN) if error.code == 404 else ("FieldValueInvalid", "inference-failed")),
+            *_classify(error),
         )
         for role, error in failed.items()
     )
     return first
+
+
+def _classify(error: StatusError) -> tuple[str, str]:
+    """Return the reason and the lint rule of a failed inference."""
+    if error.code == 404:
+        return "FieldValueNotFound", UNKNOWN
+    return "FieldValueInvalid", UNKNOWN if isinstance(error, UnreadImageError) else "inference-failed"
+
+
+def list_image_templates(vm: VirtualMachine) -> list[DataVolumeTemplateSpec]:
+    """Return the dataVolumeTemplates that the VM infers from and that import a container image but set no default."""
+    templates = []
+    for role in INFERRED:
+        matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
+        name = matcher.infer_from_volume if matcher is not None else None
+        volumes = (vm.spec.template.spec.volumes if name and vm.spec.template.spec else None) or ()
+        for volume in volumes:
+            template = find_template(vm, volume.data_volume.name) if volume.data_volume is not None else None
+            if volume.name != name or template is None or template in templates:
+                continue
+            if find_image_url(template.spec) and read_key(template.metadata, NAME_KEYS[role]) is None:
+                templates.append(template)
+    return templates
+
+
+def find_template(vm: VirtualMachine, name: str) -> DataVolumeTemplateSpec | None:
+    """Return the dataVolumeTemplate with this name, or None."""
+    templates = vm.spec.data_volume_templates or ()
+    return next((one for one in templates if one.metadata is not None and one.metadata.name == name), None)
+
+
+def find_image_url(spec: DataVolumeSpec) -> str | None:
+    """Return the URL of the container image that a DataVolume is imported from, or None."""
+    return spec.source.registry.url if spec.source is not None and spec.source.registry is not None else None
 
 
 def _search_matcher(
@@ -133,29 +191,30 @@ def _search_matcher(
         names = NAME_KEYS[role]
         raise CannotInferError(
             f"unable to find required {names.label} label on the volume; "
-            f"set it, or the annotation {names.annotation}, or name the {role} in the VM"
+            f"set the label or the annotation {names.annotation}, or set the {role} in the VM"
         )
     matcher = InstancetypeMatcher if role == "instancetype" else PreferenceMatcher
     return matcher(name=inference.name, kind=inference.kind or KINDS[role].cluster.lower())
 
 
 class _Inference:
-    """The name and kind found on the first object that has a name."""
+    """The inferred name and kind, from the first object with an annotation or label that contains the name."""
 
     def __init__(self, role: InferredRole) -> None:
-        self._role = role
+        self.role = role
         self.name: str | None = None
         self.kind: str | None = None
 
     def read(self, metadata: ObjectMeta | None) -> bool:
-        """Read an object's metadata unless a name was found before; return True if a name is known."""
+        """Read the name and kind from an object's metadata unless the name is known; return True if it is known now."""
         if self.name is None:
-            self.name = _read_keys(metadata, NAME_KEYS[self._role])
-            self.kind = _read_keys(metadata, KIND_KEYS[self._role])
+            self.name = read_key(metadata, NAME_KEYS[self.role])
+            self.kind = read_key(metadata, KIND_KEYS[self.role])
         return self.name is not None
 
 
-def _read_keys(metadata: ObjectMeta | None, keys: Keys) -> str | None:
+def read_key(metadata: ObjectMeta | None, keys: Keys) -> str | None:
+    """Return the value of the annotation, or else of the label, in an object's metadata; None if it has neither."""
     if metadata is None:
         return None
     labelled = (metadata.labels or {}).get(keys.label)
@@ -179,24 +238,53 @@ def _read_volume(vm: VirtualMachine, volume: Volume, inference: _Inference) -> S
     elif volume.data_volume is not None:
         yield from _read_data_volume(vm, namespace, volume.data_volume.name, inference)
     else:
-        raise CannotInferError(f"unable to infer defaults from volume {volume.name} as type is not supported")
+        raise CannotInferError(
+            f"unable to infer defaults from volume {volume.name} as type is not supported{_advise(volume, inference)}"
+        )
+
+
+def _advise(volume: Volume, inference: _Inference) -> str:
+    """Return advice about a volume whose type does not support inference."""
+    if volume.container_disk is None:
+        return f"; infer from a dataVolume or persistentVolumeClaim, or set the {inference.role} in the VM"
+    return (
+        f": the defaults of container disk {volume.container_disk.image} are not read from its registry; set the "
+        f"{inference.role} in the VM, or import the image with a DataVolume (source.registry) and infer from its claim"
+    )
 
 
 def _read_data_volume(vm: VirtualMachine, namespace: str, name: str, inference: _Inference) -> Search[None]:
-    for template in vm.spec.data_volume_templates or ():
-        if template.metadata is not None and template.metadata.name == name:
-            yield from _read_source(template.spec, namespace, inference)
-            return
-    found = yield Reference("cdi.kubevirt.io", "DataVolume", namespace, name)
-    if not isinstance(found, DataVolume):  # CDI may delete it once its claim is populated
+    template = find_template(vm, name)
+    if template is not None:
+        yield from _read_template(template, namespace, name, inference)
+        return
+    found = yield refer_to_data_volume(namespace, name)
+    if not isinstance(found, DataVolume):  # CDI may delete a DataVolume once its claim is populated
         yield from _read_object(_claim(namespace, name), inference)
         return
     if not inference.read(found.metadata):
         yield from _read_source(found.spec, namespace, inference)
 
 
+def _read_template(template: DataVolumeTemplateSpec, namespace: str, name: str, inference: _Inference) -> Search[None]:
+    url = find_image_url(template.spec)
+    if not url:
+        yield from _read_source(template.spec, namespace, inference)
+        return
+    if inference.read(template.metadata):
+        return
+    found = yield refer_to_data_volume(namespace, name)
+    if not isinstance(found, DataVolume) or not inference.read(found.metadata):
+        raise UnreadImageError(inference.role, url)
+
+
+def refer_to_data_volume(namespace: str, name: str) -> Reference:
+    """Return the reference to a DataVolume."""
+    return Reference("cdi.kubevirt.io", "DataVolume", namespace, name)
+
+
 def _read_source(spec: DataVolumeSpec, namespace: str, inference: _Inference) -> Search[None]:
-    """Read the defaults from a DataVolume's source."""
+    """Read the default name and kind from a DataVolume's source."""
     source, ref = spec.source, spec.source_ref
     if source is not None and source.pvc is not None:
         yield from _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)

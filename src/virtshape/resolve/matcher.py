@@ -1,7 +1,7 @@
 """
-Matchers: how a VM names its instance type, flavor or preference.
+Matchers: how a VM refers to its instance type, flavor or preference.
 
-Kinds match case-insensitively, in singular or plural; an absent kind means the cluster-wide kind.
+Kinds are not case-sensitive, and may be singular or plural. An absent kind means the cluster-wide kind.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -18,15 +18,16 @@ from virtshape.api.status import StatusError
 
 Matcher = InstancetypeMatcher | PreferenceMatcher | FlavorMatcher
 Role = Literal["instancetype", "preference", "flavor"]
+"""The type of object that a matcher refers to, which is also the name of the matcher's field in the VM."""
 
 INSTANCETYPE_GROUP: Final = "instancetype.kubevirt.io"
 FLAVOR_GROUP: Final = "flavor.kubevirt.io"
 RECAPTURE_ANNOTATION: Final = "virtshape.io/recapture"
-"""Annotation of a VM: a comma-separated list of roles whose revisions must be captured again."""
+"""A VM annotation with a comma-separated list of roles whose revisions must be captured again."""
 
 
 class MatcherKinds(NamedTuple):
-    """The cluster-wide and the namespaced kind of a matcher, and its name in messages."""
+    """The cluster-wide and the namespaced kind that a matcher can refer to, and the matcher's name in messages."""
 
     label: str
     cluster: str
@@ -51,7 +52,7 @@ _BY_NAME: Final[dict[Role, dict[str, str]]] = {
 
 
 def check_sole_size(vm: VirtualMachine) -> FieldError | None:
-    """Check that the VM does not name both an instance type and a flavor."""
+    """Return an error if the VM refers to both an instance type and a flavor, otherwise None."""
     if vm.spec.flavor is None or vm.spec.instancetype is None:
         return None
     message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
@@ -71,20 +72,20 @@ def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | N
 
 
 def list_recaptured(vm: VirtualMachine) -> list[str]:
-    """Return the roles whose revisions must be captured again."""
+    """Return the roles whose revisions must be captured again, from the VM's annotation."""
     annotations = vm.metadata.annotations
     marked = annotations.get(RECAPTURE_ANNOTATION) if annotations else None
     return [role.strip() for role in marked.split(",")] if marked else []
 
 
 def find_full_kind(matcher: Matcher, role: Role) -> str | None:
-    """Return the kind that the matcher means, or None if it is unknown."""
+    """Return the full name of the matcher's kind, or None if it is unknown."""
     kinds, name = _BY_NAME[role], matcher.kind or ""
     return kinds.get(name) or kinds.get(name.lower())
 
 
 def full_kind(matcher: Matcher, role: Role) -> str:
-    """Return the kind that the matcher means, or raise StatusError."""
+    """Return the full name of the matcher's kind, or raise StatusError if it is unknown."""
     kind = find_full_kind(matcher, role)
     if kind is None:
         kinds = KINDS[role]

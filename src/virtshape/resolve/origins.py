@@ -1,5 +1,5 @@
 """
-Origins of the fields of an expanded VM: the VM, its instance type or flavor, its preference, or a default.
+The origin of each field of an expanded VM: the VM, its instance type or flavor, its preference, or a default.
 
 No object is modified.
 """
@@ -19,7 +19,7 @@ _LABELS: dict[Role, str] = {"instancetype": "instance type", "flavor": "flavor",
 
 
 class FieldSource(NamedTuple):
-    """What sets a field: the type of the source, its name if any, and the stored revision that is used, if any."""
+    """The source of a field: its type, its name, and the name of the stored revision that is used, if any."""
 
     source: str
     name: str | None = None
@@ -27,7 +27,7 @@ class FieldSource(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """A field of an expanded VM, its value and what sets it; `source`, `name` and `revision` as in FieldSource."""
+    """A field of an expanded VM with its value and its source; see FieldSource for the last three members."""
 
     field: str
     value: object
@@ -47,12 +47,12 @@ FieldSources = Mapping[Source, FieldSource]
 
 
 def get_sources_of_fields(vm: VirtualMachine, lookup: Lookup) -> FieldSources:
-    """Return the sources that can set fields of a VM; its matchers must be inferred but not yet expanded."""
+    """Return the sources that can set fields of a VM; call this after matchers are inferred and before expansion."""
     return run_search(search_sources_of_fields(vm), lookup)
 
 
 def search_sources_of_fields(vm: VirtualMachine) -> Search[FieldSources]:
-    """Return a search for the sources that can set fields of a VM."""
+    """Return a search for the sources that `get_sources_of_fields` returns."""
     sources: dict[Source, FieldSource] = {
         "VM": FieldSource("VM", vm.metadata.name),
         "default": FieldSource("default"),
@@ -67,7 +67,7 @@ def search_sources_of_fields(vm: VirtualMachine) -> Search[FieldSources]:
 
 
 def _search_revision(vm: VirtualMachine, role: Role) -> Search[str | None]:
-    """Return a search for the name of the stored revision that the VM uses, or None."""
+    """Return a search whose result is the name of the stored revision that the VM uses, or None."""
     search, found, used = search_object(vm, role), None, None
     while True:
         try:
@@ -75,7 +75,7 @@ def _search_revision(vm: VirtualMachine, role: Role) -> Search[str | None]:
         except StopIteration:
             break
         found = yield used
-    # The last object is the one used: an unusable revision is skipped in favour of the live object.
+    # The VM uses the object requested last: if a revision does not apply, the live object is requested after it.
     return used.name if used is not None and used.kind == "ControllerRevision" else None
 
 

@@ -1,7 +1,6 @@
 """References to objects, the type of lookup functions, and the error for missing objects."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ class Reference(Struct, frozen=True, gc=False):
 
     @property
     def resource(self) -> str:
-        """The resource name in Kubernetes' messages, such as `persistentvolumeclaims` or `controllerrevisions.apps`."""
+        """The resource in Kubernetes' messages, such as `persistentvolumeclaims` or `controllerrevisions.apps`."""
         named = (kind.plural for kind in KINDS if (kind.group, kind.kind) == (self.group, self.kind))
         plural = next(named, f"{self.kind.lower()}s")
         return f"{plural}.{self.group}" if self.group else plural
@@ -44,10 +43,13 @@ class NotFoundError(StatusError):
         self.field = field
 
     def suggest(self, names: list[str]) -> "NotFoundError":
-        """Return the same error with suggestions: the given names that are most similar."""
+        """Return the same error with a suggestion of up to three similar names, if there are any."""
         return NotFoundError(self.reference, self.field, _find_similar(self.reference.name, tuple(names)))
 
 
-@lru_cache(maxsize=256)  # many VMs refer to the same missing object
+@lru_cache(maxsize=256)  # cached, because many VMs may refer to the same missing object
 def _find_similar(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    # Imported here, because only errors need it.
+    from difflib import get_close_matches
+
     return tuple(get_close_matches(name, names, n=3))

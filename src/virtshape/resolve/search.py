@@ -1,8 +1,8 @@
 """
-Searches: generators that decide which object to read next, without reading it.
+Searches: generators that decide which object is needed next, while the caller reads the objects.
 
-A search yields references, is sent each object or None, and returns its result. The same search runs on objects in
-memory and on objects that are requested from a server.
+A search yields references, receives the object (or None) for each reference, and returns its result. The objects can be
+in memory or requested from a server.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -18,7 +18,7 @@ Search = Generator[Reference, Model | None, T]
 
 
 def run_search(search: Generator[Query, Any, T], lookup: Callable[[Query], Any]) -> T:
-    """Return the result of a search, with a lookup of objects in memory."""
+    """Run a search, using `lookup` to find each object, and return the result of the search."""
     answer = None
     while True:
         try:
@@ -30,7 +30,7 @@ def run_search(search: Generator[Query, Any, T], lookup: Callable[[Query], Any])
 
 
 async def fetch_search(search: Generator[Query, Any, T], read: Callable[[Query], Awaitable[Any]]) -> T:
-    """Return the result of a search, with objects that `read` requests one by one."""
+    """Run a search, using `read` to request each object, and return the result of the search."""
     answer = None
     while True:
         try:

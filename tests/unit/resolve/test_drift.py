@@ -14,7 +14,8 @@ from tests.support.build import (
 from virtshape.api.codec import to_tree
 from virtshape.api.conversion import PayloadError
 from virtshape.api.model import JsonObject, Model
-from virtshape.resolve.drift import Change, Drift, compare, find_drift
+from virtshape.engine.compare import Change
+from virtshape.resolve.drift import Drift, compare, find_drift
 from virtshape.resolve.reference import Reference
 
 GROUP = "instancetype.kubevirt.io"
@@ -153,14 +154,14 @@ def test_vm_without_a_revision_has_no_drift(vm: Any) -> None:
     assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) is None
 
 
-def test_drift_of_a_deleted_revision_is_missing() -> None:
+def test_drift_from_a_deleted_revision_has_the_state_missing() -> None:
     vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
     drift = find_drift(vm, "instancetype", look_in(small=build_instancetype()))
     assert drift is not None
     assert (drift.revision, drift.state, drift.changes, drift.has_drifted) == ("kept", "missing", [], True)
 
 
-def test_drift_of_an_unreadable_revision_is_an_error() -> None:
+def test_drift_from_an_unreadable_revision_raises_an_error() -> None:
     vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
     with pytest.raises(PayloadError):
         find_drift(vm, "instancetype", look_in(kept=build_revision("kept", {})))

@@ -1,4 +1,4 @@
-"""Resolution of matchers: revisions before live objects, payloads of all versions."""
+"""Matchers are resolved to revisions before live objects, and revision payloads of all versions are decoded."""
 
 import base64
 import json
@@ -72,7 +72,7 @@ def test_namespaced_and_cluster_wide_objects_are_distinguished() -> None:
         ("flavor", "spec.flavor.name", "virtualmachineclusterflavors.flavor.kubevirt.io"),
     ],
 )
-def test_missing_object_is_named_with_its_field(role: str, field: str, resource: str) -> None:
+def test_error_for_a_missing_object_names_the_object_and_the_field(role: str, field: str, resource: str) -> None:
     matchers: JsonObject = {role: "gone"}
     with pytest.raises(NotFoundError) as missing:
         resolve(build_vm(**matchers))
@@ -85,19 +85,19 @@ def test_matcher_with_an_unexpected_kind_is_rejected() -> None:
         resolve(build_vm(instancetype="Pod/small"), LIVE)
 
 
-def test_flavor_uses_cores_and_preferences_of_its_group() -> None:
+def test_vm_with_a_flavor_uses_cores_and_preferences_of_the_flavor_group() -> None:
     tiny, linux = build_flavor("tiny"), build_flavor_preference("linux", **PREFERENCE)
     other = build_preference("linux", devices={"preferredDiskBus": "sata"})
     shape = resolve(build_vm(flavor="tiny", preference="linux"), tiny, linux, other)
     assert shape == Shape(build_instancetype_spec(), build_preference_spec(**PREFERENCE), "cores")
 
 
-def test_preference_without_a_flavor_is_of_the_instancetype_group() -> None:
+def test_preference_without_a_flavor_is_not_found_in_the_flavor_group() -> None:
     with pytest.raises(NotFoundError, match=r"instancetype\.kubevirt\.io"):
         resolve(build_vm(preference="linux"), build_flavor_preference("linux", **PREFERENCE))
 
 
-def test_preference_with_a_flavor_is_not_of_the_instancetype_group() -> None:
+def test_preference_with_a_flavor_is_not_found_in_the_instancetype_group() -> None:
     with pytest.raises(NotFoundError, match=r"virtualmachineclusterflavorpreferences\.flavor\.kubevirt\.io"):
         resolve(
             build_vm(flavor="tiny", preference="linux"), build_flavor("tiny"), build_preference("linux", **PREFERENCE)
@@ -224,7 +224,7 @@ def test_missing_revision_is_an_error(vm: Any, field: str) -> None:
     ],
     ids=["nothing", "a list", "empty", "invalid base64", "a preference", "a flavor", "a VM", "an unknown field"],
 )
-def test_revision_with_another_payload_is_rejected(data: object) -> None:
+def test_revision_with_an_invalid_payload_is_rejected(data: object) -> None:
     with pytest.raises(StatusError, match="ControllerRevision"):
         resolve(build_vm(instancetype={"name": "small", "revisionName": "r"}), LIVE, build_revision("r", data))
 

@@ -99,7 +99,7 @@ def test_instancetype_is_inferred_from_annotations_or_labels(marks: JsonObject, 
     ],
     ids=["annotation", "label", "annotated kind", "labelled kind"],
 )
-def test_preference_is_inferred_from_its_own_keys(marks: JsonObject, expected: str) -> None:
+def test_preference_is_inferred_from_the_keys_for_preferences(marks: JsonObject, expected: str) -> None:
     vm = build_vm(preference={"inferFromVolume": "root"}, template={"volumes": [CLAIM]})
     claim = mark("PersistentVolumeClaim", "base", marks)
     assert infer(vm, claim) == (None, {"name": "linux", "kind": expected})
@@ -152,7 +152,7 @@ def build_chain(specs: JsonObject, links: list[str], marks: dict[str, JsonObject
 
 @pytest.mark.parametrize(("volume", "specs", "links"), CHAINS.values(), ids=CHAINS)
 @pytest.mark.parametrize("place", [{"annotations": "defaultInstancetype"}, {"labels": "default-instancetype"}])
-def test_first_source_with_a_default_is_used(
+def test_inference_uses_the_first_source_with_a_default(
     volume: JsonObject, specs: JsonObject, links: list[str], place: dict[str, str]
 ) -> None:
     ((where, key),) = place.items()
@@ -162,13 +162,13 @@ def test_first_source_with_a_default_is_used(
         assert inferred == {**SMALL, "name": f"from {link}"}
 
 
-def test_label_takes_precedence_over_annotation_of_a_later_source() -> None:
+def test_label_takes_precedence_over_an_annotation_of_a_later_source() -> None:
     near = mark("DataVolume", "dv", {"labels": {"default-instancetype": "small"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "large"}})
     assert infer(build_inferring_vm(DATA_VOLUME), near, far) == (SMALL, None)
 
 
-def test_kind_of_another_source_is_ignored() -> None:
+def test_default_kind_from_a_source_without_a_default_name_is_ignored() -> None:
     near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetypeKind": "near"}}, **FROM_CLAIM)
     far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     assert infer(build_inferring_vm(DATA_VOLUME), near, far) == (SMALL, None)
@@ -181,7 +181,7 @@ def test_instancetype_and_preference_are_inferred_independently() -> None:
     assert infer(vm, near, far) == (SMALL, {"name": "linux", "kind": "virtualmachineclusterpreference"})
 
 
-def test_claim_is_used_after_its_data_volume_is_deleted() -> None:
+def test_matchers_are_inferred_from_a_claim_after_its_data_volume_is_deleted() -> None:
     assert infer(build_inferring_vm(DATA_VOLUME), mark("PersistentVolumeClaim", "dv", BOTH)) == (SMALL, None)
 
 
@@ -193,7 +193,7 @@ def test_source_of_a_data_volume_template_is_used() -> None:
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
-def test_template_takes_precedence_over_the_data_volume() -> None:
+def test_data_volume_template_takes_precedence_over_the_data_volume() -> None:
     vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
     other = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "large"}})
     assert infer(vm, other, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
@@ -213,7 +213,9 @@ def test_metadata_of_a_data_volume_template_is_ignored(metadata: JsonObject) -> 
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
-@pytest.mark.parametrize(("named", "namespace"), [("images", "images"), ("", "lab")], ids=["its own", "the VMs"])
+@pytest.mark.parametrize(
+    ("named", "namespace"), [("images", "images"), ("", "lab")], ids=["namespace of the source", "namespace of the VM"]
+)
 @pytest.mark.parametrize(("kind", "source"), [("PersistentVolumeClaim", "pvc"), ("VolumeSnapshot", "snapshot")])
 @pytest.mark.parametrize("through", ["DataVolume", "DataSource"])
 def test_source_namespace_defaults_to_that_of_the_vm(
@@ -232,8 +234,44 @@ def test_data_volume_template_without_a_name_is_ignored() -> None:
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
+FROM_IMAGE: JsonObject = {"source": {"registry": {"url": "docker://quay.io/disk"}}}
+IMAGE_LABELS: JsonObject = {"labels": {"default-instancetype": "small"}}
+
+
+def test_template_with_a_container_image_uses_the_labels_of_its_data_volume() -> None:
+    template: JsonObject = {"metadata": {"name": "dv"}, "spec": FROM_IMAGE}
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[template])
+    assert infer(vm, mark("DataVolume", "dv", IMAGE_LABELS, **FROM_IMAGE)) == (SMALL, None)
+
+
+def test_labels_of_a_template_with_a_container_image_override_labels_of_its_data_volume() -> None:
+    own = {"name": "dv", "labels": {f"{PREFIX}default-instancetype": "small"}}
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[{"metadata": own, "spec": FROM_IMAGE}])
+    assert infer(vm, mark("DataVolume", "dv", {"labels": {"default-instancetype": "large"}})) == (SMALL, None)
+
+
+def test_error_for_unknown_defaults_of_a_container_image_names_the_image() -> None:
+    template: JsonObject = {"metadata": {"name": "dv"}, "spec": FROM_IMAGE}
+    vm = build_inferring_vm(DATA_VOLUME, dataVolumeTemplates=[template])
+    with pytest.raises(StatusError, match=r"container image docker://quay\.io/disk is known here") as refused:
+        infer(vm, mark("DataVolume", "dv", **FROM_IMAGE))
+    assert [cause.rule for cause in refused.value.causes] == ["inference-unknown"]
+
+
 UNUSABLE = [
-    pytest.param({"name": "root", "containerDisk": {"image": "x"}}, [], "type is not supported", id="container disk"),
+    pytest.param(
+        {"name": "root", "containerDisk": {"image": "x"}},
+        [],
+        "type is not supported: the defaults of container disk x are not read from its registry; set the "
+        "instancetype in the VM, or import the image with a DataVolume",
+        id="container disk",
+    ),
+    pytest.param(
+        {"name": "root", "emptyDisk": {"capacity": "1Gi"}},
+        [],
+        "type is not supported; infer from a dataVolume or persistentVolumeClaim, or set the instancetype in the VM",
+        id="empty disk",
+    ),
     pytest.param(CLAIM, [mark("PersistentVolumeClaim", "base")], "unable to find required", id="unmarked claim"),
     pytest.param(
         DATA_VOLUME, [mark("DataVolume", "dv", source={"blank": {}})], "DataVolumeSource is not supported", id="blank"
@@ -322,7 +360,7 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: JsonObject, objects:
         ),
     ],
 )
-def test_missing_source_is_rejected_with_every_policy(
+def test_missing_inference_source_is_rejected_with_every_failure_policy(
     policy: str | None, volume: JsonObject, objects: list[Model], message: str
 ) -> None:
     with pytest.raises(StatusError, match=message):
@@ -332,14 +370,16 @@ def test_missing_source_is_rejected_with_every_policy(
 @pytest.mark.parametrize(
     ("policy", "memory"), [("Ignore", None), ("Reject", {"guest": "512Mi"}), (None, {"guest": "512Mi"})]
 )
-def test_policy_ignore_removes_memory_when_inference_succeeds(policy: str | None, memory: JsonObject | None) -> None:
+def test_successful_inference_with_policy_ignore_removes_the_memory_of_the_vm(
+    policy: str | None, memory: JsonObject | None
+) -> None:
     vm = build_inferring_vm(policy=policy, memory="512Mi")
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
     assert vm.spec.template.spec is not None
     assert to_tree(vm.spec.template.spec.domain.memory) == memory
 
 
-def test_inferred_preference_keeps_memory() -> None:
+def test_inference_of_a_preference_keeps_the_memory_of_the_vm() -> None:
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(preference=matcher, template={"volumes": [CLAIM]}, memory="512Mi")
     infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
@@ -347,14 +387,14 @@ def test_inferred_preference_keeps_memory() -> None:
     assert to_tree(vm.spec.template.spec.domain.memory) == {"guest": "512Mi"}
 
 
-def test_ignored_inference_failure_of_one_matcher_keeps_the_other() -> None:
+def test_ignored_inference_failure_does_not_affect_the_other_matcher() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     vm = build_inferring_vm(preference={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     assert len(infer_matchers(vm, Objects([claim]).find)) == 1
     assert (to_tree(vm.spec.instancetype), vm.spec.preference) == (SMALL, None)
 
 
-def test_failed_inference_of_one_matcher_changes_neither() -> None:
+def test_failed_inference_of_a_matcher_changes_no_matcher() -> None:
     claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
     vm = build_inferring_vm(preference={"inferFromVolume": "root"}, policy="Ignore", memory="512Mi")
     before = to_tree(vm)
@@ -377,14 +417,14 @@ def test_inferred_matcher_has_only_name_and_kind() -> None:
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
-def test_inferred_matchers_have_the_type_of_their_role() -> None:
+def test_inferred_matchers_are_of_the_types_instancetype_matcher_and_preference_matcher() -> None:
     vm = build_inferring_vm(preference={"inferFromVolume": "root"})
     infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
     assert isinstance(vm.spec.instancetype, InstancetypeMatcher)
     assert isinstance(vm.spec.preference, PreferenceMatcher)
 
 
-def test_object_without_metadata_has_no_defaults() -> None:
+def test_source_without_metadata_has_no_defaults_to_infer() -> None:
     bare = replace(mark("PersistentVolumeClaim", "base"), metadata=None)
     with pytest.raises(StatusError, match="unable to find required"):
         infer_matchers(build_inferring_vm(), lambda _: bare)

@@ -19,7 +19,7 @@ MATCHERS: dict[Role, type[Matcher]] = {
 
 @pytest.mark.parametrize("role", KINDS)
 @pytest.mark.parametrize("spell", [str, str.lower, str.upper, lambda kind: f"{kind}s", lambda kind: f"{kind.upper()}S"])
-def test_kind_is_accepted_in_any_spelling(role: Role, spell: Callable[[str], str]) -> None:
+def test_kind_of_a_matcher_is_accepted_in_any_spelling(role: Role, spell: Callable[[str], str]) -> None:
     for kind in (KINDS[role].cluster, KINDS[role].namespaced):
         assert full_kind(MATCHERS[role](name="x", kind=spell(kind)), role) == kind
 
@@ -32,7 +32,7 @@ def test_default_kind_of_a_matcher_is_cluster_wide(role: Role, kind: str | None)
 
 @pytest.mark.parametrize("role", KINDS)
 @pytest.mark.parametrize("kind", ["Pod", "VirtualMachineInstancetypess", "s", " virtualmachineinstancetype"])
-def test_other_kind_is_rejected_with_the_valid_ones(role: Role, kind: str) -> None:
+def test_unexpected_kind_of_a_matcher_is_rejected_with_the_valid_kinds(role: Role, kind: str) -> None:
     matcher = MATCHERS[role](name="x", kind=kind)
     assert find_full_kind(matcher, role) is None
     with pytest.raises(StatusError) as refused:
@@ -43,7 +43,7 @@ def test_other_kind_is_rejected_with_the_valid_ones(role: Role, kind: str) -> No
     assert refused.value.causes == (FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported", "matcher-kind"),)
 
 
-def test_kinds_of_another_role_are_not_found() -> None:
+def test_instancetype_matcher_accepts_no_preference_or_flavor_kind() -> None:
     assert find_full_kind(InstancetypeMatcher(kind="VirtualMachinePreference"), "instancetype") is None
     assert find_full_kind(InstancetypeMatcher(kind="VirtualMachineFlavor"), "instancetype") is None
 
@@ -62,7 +62,7 @@ def test_flavor_and_instancetype_are_mutually_exclusive(
 
 
 @pytest.mark.parametrize("role", KINDS)
-def test_status_reference_of_each_role_is_found(role: Role) -> None:
+def test_status_reference_to_the_object_of_each_matcher_is_found(role: Role) -> None:
     assert find_status_ref(build_vm(), role) is None
     assert find_status_ref(build_vm(status={}), role) is None
     ref = find_status_ref(build_vm(status={f"{role}Ref": {"name": role}}), role)

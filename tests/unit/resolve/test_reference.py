@@ -1,4 +1,4 @@
-"""References, and errors for missing objects."""
+"""References to objects, and errors for missing objects."""
 
 import pytest
 
@@ -30,7 +30,7 @@ MESSAGE = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "smal" no
         ("example.com", "Gadget", "gadgets.example.com"),
     ],
 )
-def test_resource_is_the_plural_with_its_group(group: str, kind: str, resource: str) -> None:
+def test_resource_of_a_reference_is_the_plural_of_its_kind_with_the_group(group: str, kind: str, resource: str) -> None:
     assert Reference(group, kind, "", "x").resource == resource
 
 
