@@ -1,4 +1,4 @@
-"""Fragments that catalog specs are composed of: dictionaries with JSON field names, never modified in place."""
+"""Fragments of the specs in the catalog: mappings with JSON field names, which are merged and never modified."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ Fragment = Mapping[str, Any]
 
 
 def merge(*fragments: Fragment) -> JsonObject:
-    """Combine the fragments into one tree; where two set the same field, the later one wins."""
+    """Return one tree that combines the fragments; if several set a field, the last fragment takes precedence."""
     merged: JsonObject = {}
     for fragment in fragments:
         for key, value in fragment.items():
@@ -24,13 +24,25 @@ def gives(vcpus: int, memory: str) -> Fragment:
     return {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
 
 
+def allows(
+    vcpus: tuple[int, int], memory_per_vcpu: tuple[str, str], *, vcpu_step: int = 1, memory_step: str
+) -> Fragment:
+    """Return a fragment that limits the sizes of VMs: minimum and maximum vCPUs, and memory per vCPU."""
+    (fewest, most_vcpus), (least, most_memory) = vcpus, memory_per_vcpu
+    step = {"step": vcpu_step} if vcpu_step > 1 else {}
+    return {
+        "cpu": {"limits": {"min": fewest, "max": most_vcpus, **step}},
+        "memory": {"limits": {"step": memory_step, "perVCPU": {"min": least, "max": most_memory}}},
+    }
+
+
 def hugepages(page_size: str) -> Fragment:
     """Return a fragment that backs memory with huge pages."""
     return {"memory": {"hugepages": {"pageSize": page_size}}}
 
 
 def overcommit(percent: int) -> Fragment:
-    """Return a fragment that reserves less memory on the node than the guest has: half of it for 50 percent."""
+    """Return a fragment that reduces the memory request by this percentage of the guest's memory."""
     return {"memory": {"overcommitPercent": percent}}
 
 
@@ -63,7 +75,7 @@ def topology(layout: str) -> Fragment:
 
 
 def spread_over_threads(ratio: int | None = None) -> Fragment:
-    """Return a fragment that spreads vCPUs over sockets, cores and threads, with this ratio if one is given."""
+    """Return a fragment that spreads vCPUs over sockets, cores and threads; None means the default ratio."""
     options = {"across": "SocketsCoresThreads"} | ({"ratio": ratio} if ratio else {})
     return merge(topology("spread"), {"cpu": {"spreadOptions": options}})
 

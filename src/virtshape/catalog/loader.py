@@ -17,7 +17,7 @@ _KINDS_IN_LOWER_CASE = {kind.lower(): kind for kind in _SOURCES}
 
 
 def load(namespaced: bool = False, version: str = "v1beta2") -> list[CatalogObject]:
-    """Build all instance types and preferences; custom sizes are left out at v1beta1, which cannot express them."""
+    """Build all instance types and preferences; v1beta1 has no `custom` sizes, because it requires vCPUs and memory."""
     return [
         _build(kind, name, namespaced, version)
         for kind, source in _SOURCES.items()
@@ -27,7 +27,7 @@ def load(namespaced: bool = False, version: str = "v1beta2") -> list[CatalogObje
 
 
 def find(kind: str, name: str) -> CatalogObject | None:
-    """Build the object with this cluster-wide kind (spelled as in a VM's matcher) and name, or return None."""
+    """Return a new object of this cluster-wide kind (spelled as in a VM's matcher) with this name, or None."""
     known = _find_kind(kind)
     return _build(known, name) if known and name in _SOURCES[known].names() else None
 

@@ -1,4 +1,4 @@
-"""The catalog's preferences: a table of guests, each a list of fragments."""
+"""The catalog's preferences: a table of guest operating systems, each with the fragments of its preference."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ from virtshape.catalog.fragments import (
 
 
 class Guest(NamedTuple):
-    """A guest's title and the fragments of its preference."""
+    """The title of a guest operating system, and the fragments of its preference."""
 
     title: str
     fragments: tuple[Fragment, ...]

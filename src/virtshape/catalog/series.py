@@ -1,7 +1,7 @@
 """
-The catalog's instance types: each series is a table of sizes and the fragments that all sizes share.
+The catalog's instance types: each series has a table of sizes, and fragments that all its sizes share.
 
-Every series except u1 also has a size `custom`, which leaves vCPUs and memory to the VM.
+Every series except u1 also has a size `custom`, which leaves vCPUs and memory to the VM, within limits.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from virtshape.catalog.fragments import (
     REALTIME,
     SHARED_IO_THREADS,
     Fragment,
+    allows,
     gives,
     hugepages,
     merge,
@@ -25,9 +26,9 @@ from virtshape.catalog.fragments import (
 )
 
 _CUSTOM = "custom"
-_CUSTOM_NOTE = " The VM sets its own vCPUs and memory."
+_CUSTOM_NOTE = " The VM sets its own vCPUs and memory, within limits."
 
-# The release of common-instancetypes in the label of custom sizes.
+# The value of the label `common-instancetypes-version` on custom sizes.
 _CUSTOM_SINCE = "v1.2.0"
 
 _LABELLED_CPU_PARTS = ("dedicatedCPUPlacement", "isolateEmulatorThread", "numa", "realtime")
@@ -45,10 +46,11 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The number of vCPUs and the memory of each size."""
     shape: tuple[Fragment, ...] = ()
     page_sizes: tuple[str, ...] = ()
-    """Available huge page sizes; those after the first become part of the size's name, as in `large1gi`."""
+    """Available huge page sizes; all but the first are appended to the name of the size, as in `large1gi`."""
     spare_sockets: bool = True
-    """True if the VM may have empty sockets for CPU hotplug."""
-    has_custom_size: bool = True
+    """True if VMs may have empty sockets for CPU hotplug."""
+    custom: Fragment | None = None
+    """The limits of the size `custom`; None if the series has no such size."""
 
 
 _UNIVERSAL_SIZES = {
@@ -64,6 +66,8 @@ _UNIVERSAL_SIZES = {
     "8xlarge": (32, "128Gi"),
 }
 
+_UNIVERSAL_LIMITS = allows((1, 32), ("512Mi", "16Gi"), memory_step="512Mi")
+
 
 def _without(sizes: Mapping[str, tuple[int, str]], *left_out: str) -> dict[str, tuple[int, str]]:
     return {name: figures for name, figures in sizes.items() if name not in left_out}
@@ -76,7 +80,6 @@ SERIES = {
         workload="general.purpose",
         icon="pficon-server-group",
         sizes=_UNIVERSAL_SIZES,
-        has_custom_size=False,
     ),
     "o1": Series(
         title="Overcommitted memory",
@@ -86,6 +89,7 @@ SERIES = {
         icon="pficon-virtual-machine",
         shape=(overcommit(50),),
         sizes=_without(_UNIVERSAL_SIZES, "2xmedium"),
+        custom=_UNIVERSAL_LIMITS,
     ),
     "d1": Series(
         title="Dedicated CPUs",
@@ -95,6 +99,7 @@ SERIES = {
         icon="pficon-server-group",
         shape=(DEDICATED_CPUS, SHARED_IO_THREADS),
         sizes=_UNIVERSAL_SIZES,
+        custom=_UNIVERSAL_LIMITS,
     ),
     "cx1": Series(
         title="Compute with exclusive CPUs",
@@ -114,6 +119,7 @@ SERIES = {
             "4xlarge": (16, "32Gi"),
             "8xlarge": (32, "64Gi"),
         },
+        custom=allows((1, 32), ("1Gi", "4Gi"), memory_step="512Mi"),
     ),
     "m1": Series(
         title="Memory heavy",
@@ -129,6 +135,7 @@ SERIES = {
             "4xlarge": (16, "128Gi"),
             "8xlarge": (32, "256Gi"),
         },
+        custom=allows((1, 32), ("4Gi", "16Gi"), memory_step="1Gi"),
     ),
     "n1": Series(
         title="Network functions",
@@ -146,6 +153,7 @@ SERIES = {
             "4xlarge": (32, "64Gi"),
             "8xlarge": (64, "128Gi"),
         },
+        custom=allows((2, 64), ("1Gi", "4Gi"), vcpu_step=2, memory_step="1Gi"),
     ),
     "rt1": Series(
         title="Real time",
@@ -156,6 +164,7 @@ SERIES = {
         shape=(DEDICATED_CPUS, HOST_NUMA, REALTIME, QUIET_CPUS),
         page_sizes=("1Gi",),
         sizes=_without(_UNIVERSAL_SIZES, "nano", "2xmedium"),
+        custom=allows((1, 32), ("1Gi", "8Gi"), memory_step="1Gi"),
     ),
 }
 
@@ -166,10 +175,10 @@ def names() -> list[str]:
 
 
 def list_sizes(series: Series) -> list[str]:
-    """Return the names of a series' sizes: the smallest first, `custom` last."""
+    """Return the names of the sizes in a series, with `custom` last."""
     suffixes = ("", *(page_size.lower() for page_size in series.page_sizes[1:]))
     sizes = [size + suffix for size in series.sizes for suffix in suffixes]
-    return [*sizes, _CUSTOM] if series.has_custom_size else sizes
+    return [*sizes, _CUSTOM] if series.custom else sizes
 
 
 def is_custom(name: str) -> bool:
@@ -197,7 +206,9 @@ def _build_spec(series: Series, size: str) -> JsonObject:
         size = size.removesuffix(page_size.lower())
     if series.page_sizes:
         fragments.append(hugepages(page_size or series.page_sizes[0]))
-    if size != _CUSTOM:
+    if size == _CUSTOM:
+        fragments.append(series.custom or {})
+    else:
         vcpus, memory = series.sizes[size]
         fragments.append(gives(vcpus, memory))
         if not series.spare_sockets:

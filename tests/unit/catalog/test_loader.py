@@ -62,7 +62,7 @@ def test_catalog_object_is_found_by_every_spelling_of_its_kind(kind: str) -> Non
         pytest.param(INSTANCETYPE, "u1.enormous", id="unknown size"),
         pytest.param(INSTANCETYPE, "z9.medium", id="unknown series"),
         pytest.param(INSTANCETYPE, "medium", id="no series"),
-        pytest.param(INSTANCETYPE, "u1.custom", id="u1 is all size"),
+        pytest.param(INSTANCETYPE, "u1.custom", id="u1 has no custom size"),
         pytest.param(INSTANCETYPE, "fedora", id="a preference's name"),
         pytest.param(PREFERENCE, "u1.medium", id="an instance type's name"),
         pytest.param("VirtualMachineInstancetype", "u1.medium", id="namespaced kind"),

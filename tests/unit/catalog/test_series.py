@@ -2,7 +2,11 @@ from typing import Any
 
 import pytest
 
+from virtshape.api.codec import from_tree
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.quantity import Quantity
 from virtshape.catalog import series
+from virtshape.engine.sizingpolicy import read_policy
 
 PREFIX = "instancetype.kubevirt.io/"
 
@@ -25,7 +29,7 @@ PREFIX = "instancetype.kubevirt.io/"
         ("rt1", "micro small medium large xlarge 2xlarge 4xlarge 8xlarge custom"),
     ],
 )
-def test_sizes_are_listed_from_small_to_large_with_custom_last(name: str, sizes: str) -> None:
+def test_sizes_of_a_series_are_listed_from_small_to_large_with_the_custom_size_last(name: str, sizes: str) -> None:
     assert series.list_sizes(series.SERIES[name]) == sizes.split()
 
 
@@ -37,34 +41,78 @@ QUIET = {
     "irq-load-balancing.crio.io": "disable",
 }
 
+UNIVERSAL_MEMORY = {"step": "512Mi", "perVCPU": {"min": "512Mi", "max": "16Gi"}}
+
 
 @pytest.mark.parametrize(
     ("name", "spec"),
     [
-        ("o1.custom", {"memory": {"overcommitPercent": 50}}),
-        ("d1.custom", {"cpu": DEDICATED, "ioThreadsPolicy": "auto"}),
+        (
+            "o1.custom",
+            {"cpu": {"limits": {"min": 1, "max": 32}}, "memory": {"overcommitPercent": 50, "limits": UNIVERSAL_MEMORY}},
+        ),
+        (
+            "d1.custom",
+            {
+                "cpu": {**DEDICATED, "limits": {"min": 1, "max": 32}},
+                "ioThreadsPolicy": "auto",
+                "memory": {"limits": UNIVERSAL_MEMORY},
+            },
+        ),
         (
             "cx1.custom",
             {
-                "cpu": {**DEDICATED, "numa": NUMA},
+                "cpu": {**DEDICATED, "numa": NUMA, "limits": {"min": 1, "max": 32}},
                 "ioThreadsPolicy": "auto",
-                "memory": {"hugepages": {"pageSize": "2Mi"}},
+                "memory": {
+                    "hugepages": {"pageSize": "2Mi"},
+                    "limits": {"step": "512Mi", "perVCPU": {"min": "1Gi", "max": "4Gi"}},
+                },
             },
         ),
-        ("m1.custom", {"memory": {"hugepages": {"pageSize": "2Mi"}}}),
-        ("n1.custom", {"cpu": DEDICATED, "annotations": QUIET, "memory": {"hugepages": {"pageSize": "1Gi"}}}),
+        (
+            "m1.custom",
+            {
+                "cpu": {"limits": {"min": 1, "max": 32}},
+                "memory": {
+                    "hugepages": {"pageSize": "2Mi"},
+                    "limits": {"step": "1Gi", "perVCPU": {"min": "4Gi", "max": "16Gi"}},
+                },
+            },
+        ),
+        (
+            "n1.custom",
+            {
+                "cpu": {**DEDICATED, "limits": {"min": 2, "max": 64, "step": 2}},
+                "annotations": QUIET,
+                "memory": {
+                    "hugepages": {"pageSize": "1Gi"},
+                    "limits": {"step": "1Gi", "perVCPU": {"min": "1Gi", "max": "4Gi"}},
+                },
+            },
+        ),
         (
             "rt1.custom",
             {
-                "cpu": {**DEDICATED, "numa": NUMA, "realtime": {}},
+                "cpu": {**DEDICATED, "numa": NUMA, "realtime": {}, "limits": {"min": 1, "max": 32}},
                 "annotations": QUIET,
-                "memory": {"hugepages": {"pageSize": "1Gi"}},
+                "memory": {
+                    "hugepages": {"pageSize": "1Gi"},
+                    "limits": {"step": "1Gi", "perVCPU": {"min": "1Gi", "max": "8Gi"}},
+                },
             },
         ),
     ],
 )
-def test_custom_size_has_the_features_of_its_series_and_no_size(name: str, spec: dict[str, Any]) -> None:
+def test_custom_size_has_limits_and_the_features_of_its_series(name: str, spec: dict[str, Any]) -> None:
     assert series.describe(name)["spec"] == spec
+
+
+@pytest.mark.parametrize("name", [name for name, each in series.SERIES.items() if each.custom])
+def test_limits_of_a_custom_size_allow_every_fixed_size_of_the_series(name: str) -> None:
+    policy = read_policy(from_tree(series.describe(f"{name}.custom")["spec"], VirtualMachineInstancetypeSpec))
+    sizes = series.SERIES[name].sizes.values()
+    assert [(n, memory) for n, memory in sizes if policy.find_size(n, Quantity(memory)) != (n, memory)] == []
 
 
 def test_custom_size_has_custom_labels() -> None:
@@ -103,4 +151,4 @@ def test_series_have_unique_titles_and_descriptions() -> None:
 
 def test_description_of_a_custom_size_mentions_that_the_vm_sets_the_size() -> None:
     text = series.describe("o1.custom")["metadata"]["annotations"][f"{PREFIX}description"]
-    assert text == series.SERIES["o1"].description + " The VM sets its own vCPUs and memory."
+    assert text == series.SERIES["o1"].description + " The VM sets its own vCPUs and memory, within limits."
