@@ -12,7 +12,7 @@ APISERVER: Final = "virtshape-apiserver"
 
 
 class TrustedUsers(Struct, frozen=True):
-    """The users whose writes admission trusts. If `group` is set, they must also be in this group."""
+    """The users whose writes admission trusts. If `group` is set, trusted users must also be in this group."""
 
     names: frozenset[str]
     group: str = ""
@@ -23,5 +23,5 @@ class TrustedUsers(Struct, frozen=True):
 
 
 def get_trusted_users(namespace: str, group: str = "") -> TrustedUsers:
-    """Return the trusted users of an installation in this namespace; if `group` is set, they must be in it."""
+    """Return the trusted users of an installation in this namespace; if `group` is set, they must also be in it."""
     return TrustedUsers(frozenset(name_account_user(namespace, name) for name in (CONTROLLER, APISERVER)), group)

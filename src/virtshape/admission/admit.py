@@ -1,7 +1,8 @@
 """
 Admission entry points: default and validate an object by its kind, and reject it with all causes at once.
 
-The API server calls `admit`. On a cluster, the mutating webhook calls `complete` and the validating one `validate`.
+The API server calls `admit`. In a cluster, the mutating webhook calls `complete`, and the validating webhook calls
+`validate`.
 """
 
 from typing import Final
@@ -15,16 +16,17 @@ from virtshape.admission.clusterstate import (
     VMCount,
     read_configuration,
 )
-from virtshape.admission.configuration import evaluate_configuration
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.impossible import check_possible
-from virtshape.admission.instance import complete_vmi, evaluate_completed_vmi, evaluate_vmi
-from virtshape.admission.sizing import check_sizing
+from virtshape.admission.instancetype import check_object
+from virtshape.admission.kubevirtobject import evaluate_configuration
 from virtshape.admission.submission import Submission
 from virtshape.admission.virtualmachine import complete_vm, evaluate_completed_vm, evaluate_vm
+from virtshape.admission.vmi import complete_vmi, evaluate_completed_vmi, evaluate_vmi
 from virtshape.api.cdi import DataVolume
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
+from virtshape.engine.lifecycle import check_lifecycle, read_lifecycle
 from virtshape.resolve.find import preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
 from virtshape.resolve.reference import Reference
@@ -33,7 +35,7 @@ _GROUPS: Final = frozenset({"kubevirt.io", "cdi.kubevirt.io", INSTANCETYPE_GROUP
 
 
 def has_rules(kind: Kind) -> bool:
-    """Return True if admission has rules for this kind."""
+    """Return True if admission has rules for the API group of this kind."""
     return kind.group in _GROUPS
 
 
@@ -55,7 +57,7 @@ def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = Fals
 
 
 def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
-    """Return the object with defaults, without validating it. Raise StatusError if they cannot be determined."""
+    """Return the object with defaults, without validating it. Raise StatusError if the defaults cannot be set."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return complete_vm(submission, cluster)
@@ -66,7 +68,11 @@ def complete(submission: Submission, cluster: ClusterState, *, trusted: bool = F
 
 
 def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
-    """Return an object that already has its defaults, and its warnings. Raise StatusError with one cause per error."""
+    """
+    Validate an object that already has its defaults.
+
+    Return the object and its warnings, or raise StatusError with one cause per error.
+    """
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "VirtualMachine":
             evaluation = yield from evaluate_completed_vm(submission, cluster)
@@ -83,31 +89,54 @@ def _accept(submission: Submission) -> Steps[Admitted]:
 
 
 def _evaluate_other(submission: Submission) -> Steps[Evaluation]:
-    """Evaluate an object of a kind that gets no defaults."""
+    """Return the object unchanged, because its kind has no defaults, and all its violations."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "KubeVirt":
             return evaluate_configuration(submission.new, submission.old)
         case "cdi.kubevirt.io", "DataVolume" if not submission.has_same_spec:
             volume: DataVolume = submission.read()
             return Evaluation(submission.new, list(check_data_volume(volume.spec, "spec")))
-        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP) and not submission.has_same_spec:
-            return (yield from _evaluate_sizing(submission))
+        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
+            return (yield from (_evaluate_metadata if submission.has_same_spec else _evaluate_sizing)(submission))
         case _:
             return Evaluation(submission.new, [])
 
 
 def _evaluate_sizing(submission: Submission) -> Steps[Evaluation]:
     found = submission.read()
-    violations = list(check_sizing(found))
+    violations = list(check_object(found))
     preference = preference_spec(found)
     if preference is not None and not split_violations(violations).causes:
         violations += check_possible(preference, read_configuration((yield CONFIGURATION)))
     if submission.old is not None and not split_violations(violations).causes:
-        violations += yield from _warn_of_users(submission)
+        message = "VMs with a stored revision of it are not changed"
+        violations += yield from _warn_of_users(submission, message)
     return Evaluation(submission.new, violations)
 
 
-def _warn_of_users(submission: Submission) -> Steps[list[FieldError]]:
+def _evaluate_metadata(submission: Submission) -> Steps[Evaluation]:
+    """Return the violations of an update that changes only the metadata of an instance type, flavor or preference."""
+    new, old = submission.read().metadata, submission.decode_old().metadata
+    if (new.labels, new.annotations) == (old.labels, old.annotations):
+        return Evaluation(submission.new, [])
+    violations = check_lifecycle(submission.kind.kind, new)
+    lifecycle = read_lifecycle(new)
+    if not violations and lifecycle.state != "active" and lifecycle != read_lifecycle(old):
+        message = _describe_kept(submission.kind, new.name or "", lifecycle.replacement or "NEW")
+        violations += yield from _warn_of_users(submission, message)
+    return Evaluation(submission.new, violations)
+
+
+def _describe_kept(kind: Kind, name: str, replacement: str) -> str:
+    kept = "VMs with a stored revision of it continue to use that revision"
+    if kind.group == FLAVOR_GROUP:
+        return kept
+    prefix = f"{kind.singular}/" if kind.namespaced else ""  # without a prefix, virtctl uses a cluster-wide object
+    new = replacement if "/" in replacement else f"{prefix}{replacement}"
+    return f"{kept}; to move them: virtctl migrate-type {prefix}{name} {new}"
+
+
+def _warn_of_users(submission: Submission, consequence: str) -> Steps[list[FieldError]]:
     kind, metadata = submission.kind, submission.new["metadata"]
     users: int = yield VMCount(
         Reference(kind.group, kind.kind, metadata.get("namespace") or "", metadata.get("name") or "")
@@ -115,5 +144,4 @@ def _warn_of_users(submission: Submission) -> Steps[list[FieldError]]:
     if not users:
         return []
     refer = "1 VM refers" if users == 1 else f"{users} VMs refer"
-    message = f"{refer} to this {kind.kind}: VMs with a stored revision of it are not changed"
-    return [FieldError("spec", message, rule=IN_USE)]
+    return [FieldError("spec", f"{refer} to this {kind.kind}: {consequence}", rule=IN_USE)]

@@ -1,4 +1,4 @@
-"""The result of checks: errors, which reject an object, and warnings."""
+"""The result of checking an object: errors, for which the object is rejected, and warnings."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
@@ -6,23 +6,25 @@ from typing import Final, NamedTuple, NoReturn
 from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
+from virtshape.engine.lifecycle import DEPRECATED_REFERENCE
 
 DEPRECATED: Final = "deprecated-field"
-"""Rule for deprecated fields."""
+"""Name of the rule for deprecated fields."""
 DEFERRED: Final = "deferred-reference"
-"""Rule for missing objects that may be created after the VM."""
+"""Name of the rule for references to missing objects that may be created after the VM."""
 IN_USE: Final = "in-use"
-"""Rule for changed objects that VMs refer to."""
+"""Name of the rule for changes to objects that VMs refer to."""
 NO_EFFECT: Final = "no-effect"
-"""Rule for settings that virtshape ignores."""
+"""Name of the rule for settings that virtshape ignores."""
 MEMORY_NOT_SET: Final = "memory-not-set"
-"""Rule for a VM that KubeVirt accepts although neither the VM nor its instance type sets memory."""
+"""Name of the rule for VMs that KubeVirt accepts although neither the VM nor its instance type sets memory."""
 IMPOSSIBLE: Final = "impossible-preference"
-"""Rule for values in a preference that KubeVirt accepts although no guest can have them."""
+"""Name of the rule for values in a preference that KubeVirt accepts although no guest can have them."""
 WARNINGS: Final = frozenset(
     {
         DEPRECATED,
         DEFERRED,
+        DEPRECATED_REFERENCE,
         IMPOSSIBLE,
         IN_USE,
         MEMORY_NOT_SET,
@@ -32,7 +34,7 @@ WARNINGS: Final = frozenset(
         "inference-kept",
     }
 )
-"""Rules that cause a warning, not a rejection."""
+"""Names of the rules whose violations cause a warning, not a rejection."""
 
 
 class CheckResult(NamedTuple):

@@ -1,8 +1,9 @@
 """
-Queries of admission, and the interfaces that it reads the cluster through.
+The queries that admission makes, and the interfaces through which it reads the cluster.
 
-Admission of an object is a generator: it yields queries, receives the result of each, and returns its decision. The API
-server answers queries from its store; the webhook uses its caches, and requests to the cluster.
+Admission of an object is a generator: the generator yields queries, receives the result of each query, and returns its
+decision. The API server answers queries from its store. The webhook answers queries from its caches or by requests to
+the cluster.
 """
 
 from collections.abc import Collection, Generator
@@ -29,7 +30,7 @@ class VMCount(Struct, frozen=True):
 
 Query = Reference | VMCount
 Steps = Generator[Query, Any, T]
-"""A generator that yields queries, receives an object, None or a count for each, and returns a decision."""
+"""A generator that yields queries, receives an object, None or a count for each query, and returns a decision."""
 
 
 class Admitted(NamedTuple):
@@ -40,24 +41,24 @@ class Admitted(NamedTuple):
 
 
 class Finder(Protocol):
-    """Finds objects and lists names, in memory."""
+    """Finds objects in memory and lists their names."""
 
     def find(self, reference: Reference) -> Model | None:
-        """Return the object, or None. It is shared and must not be changed."""
+        """Return the object, or None. The object is shared and must not be changed."""
 
     def list_names(self, group: str, kind: str, namespace: str) -> Collection[str]:
         """Return the names of all objects of a kind, in a namespace if the kind is namespaced."""
 
 
 class ClusterState(Protocol):
-    """The cluster that an object is admitted to."""
+    """The state of the cluster to which an object is admitted."""
 
     @property
     def known(self) -> Finder:
-        """Objects in memory for suggestions; they may be outdated."""
+        """The objects to suggest in messages and to list in previews, which are in memory and may be outdated."""
 
     def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
-        """Return why a guest may not use this host file as a disk; empty if it may."""
+        """Return the reason why a guest may not use this host file as a disk; empty if the guest may use the file."""
 
     def make_uid(self) -> str:
         """Return a new UID."""

@@ -1,7 +1,7 @@
 """
 Decode ConversionReview requests and encode responses.
 
-Versions of our groups share their fields, so only apiVersion changes.
+All versions of an API group have the same fields, so a conversion changes only apiVersion.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from virtshape.api.status import StatusError
 API_VERSION: Final = "apiextensions.k8s.io/v1"
 KIND: Final = "ConversionReview"
 MAX_OBJECT_BYTES: Final = 3 * 1024 * 1024
-"""Limit for one object: the API server accepts no larger request body."""
+"""Maximum size of one object, which is the API server's limit for request bodies."""
 
 
 class Request(Struct, frozen=True):
@@ -36,7 +36,7 @@ class _Review(Struct):
 
 
 class _Head(Struct, gc=False):
-    """The required fields of an object. Decoding them first rejects a request at the first value that lacks them."""
+    """The required fields of an object; a request is rejected at the first object that lacks one of these fields."""
 
     api_version: str = field(name="apiVersion")
     kind: str

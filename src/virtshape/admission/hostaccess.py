@@ -1,4 +1,4 @@
-"""Check which host resources a VM may not use, and report the field or instance type that requests them."""
+"""Report the host resources that a VM may not use, with the field or the instance type that requests them."""
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -16,13 +16,13 @@ def check_vm_host_access(
     configuration: KubeVirtConfiguration | None,
     explain_host_disk: ExplainHostDisk,
 ) -> list[FieldError]:
-    """Return a conflict per host resource that the guest may not use; `spec` is the expanded instance spec."""
+    """Return a conflict for each host resource that the guest may not use; `spec` is the expanded instance spec."""
     found = check_host_access(spec, TEMPLATE_ROOT, configuration, explain_host_disk)
     return [_attribute_to_instancetype(conflict, vm, shape) for conflict in found]
 
 
 def _attribute_to_instancetype(conflict: FieldError, vm: VirtualMachine, shape: Shape) -> FieldError:
-    """Return the conflict with the matcher as its field if the instance type, not the VM, requests the resource."""
+    """Return the conflict, whose field is the VM's matcher if the instance type, not the VM, requests the resource."""
     instancetype = shape.instancetype
     if instancetype is None:
         return conflict

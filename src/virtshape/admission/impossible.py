@@ -1,8 +1,9 @@
 """
-Find impossible preferences: values that are rejected in every VM that leaves them to the preference.
+Find preferences with impossible values: every VM that gets such a value from the preference is rejected.
 
-KubeVirt accepts such preferences, so they only cause warnings. The preference is applied to a guest that has one device
-of each kind. The rules for guests check the result, and the fields they report are translated to preference fields.
+KubeVirt accepts such preferences, so admission only warns about them. The preference is applied to a guest that has one
+device of each kind. The rules for guests check the result, and guest fields in errors are translated to preference
+fields.
 """
 
 import re
@@ -10,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.checkresult import IMPOSSIBLE
-from virtshape.admission.rules.configured import check_configured
-from virtshape.admission.rules.instance import ARCHITECTURES, check_guest
+from virtshape.admission.rules.clusterconfiguration import check_configured
 from virtshape.admission.rules.names import is_subdomain
+from virtshape.admission.rules.vmi import ARCHITECTURES, check_guest
 from virtshape.api.codec import from_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import FirmwarePreferences, VirtualMachinePreferenceSpec
@@ -65,13 +66,13 @@ _FIELDS: Final = tuple(
         (r"^spec\.terminationGracePeriodSeconds", "spec.preferredTerminationGracePeriodSeconds"),
     )
 )
-"""Patterns of guest fields, each with the field of the preference that it comes from."""
+"""Patterns for guest fields, each with the preference field that sets the guest field."""
 
 
 def check_possible(
     preference: VirtualMachinePreferenceSpec, configuration: KubeVirtConfiguration | None
 ) -> Iterator[FieldError]:
-    """Yield the values and combinations in the preference that no guest can have or that have no effect."""
+    """Yield an error for each value or combination in the preference that no guest can have or that has no effect."""
     found = [*_check_guests(preference, configuration), *_check_firmware(preference), *_check_others(preference)]
     for field, message in dict.fromkeys(found):
         yield FieldError(field, message, rule=IMPOSSIBLE)
@@ -80,7 +81,7 @@ def check_possible(
 def _check_guests(
     preference: VirtualMachinePreferenceSpec, configuration: KubeVirtConfiguration | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield field and message of each violation if the preference is impossible on every architecture it allows."""
+    """Yield the field and message of each violation if the preference is impossible on all architectures it allows."""
     required = _required_architecture(preference)
     stated = preference.preferred_architecture or (required if required in ARCHITECTURES else "")
     by_architecture = [
@@ -103,7 +104,7 @@ def _check_guest(
 
 
 def _build_guest(preference: VirtualMachinePreferenceSpec, architecture: str) -> JsonObject:
-    """Return a guest with the devices and settings that the preference requires but cannot add."""
+    """Return a guest with the devices and settings that the preference depends on but cannot add."""
     preferred, domain = preference.devices, _GUEST["domain"]
     devices = dict(domain["devices"])
     if preferred is not None and (preferred.preferred_input_bus or preferred.preferred_input_type):
@@ -119,7 +120,7 @@ def _build_guest(preference: VirtualMachinePreferenceSpec, architecture: str) ->
 
 
 def _translate(field: str, preference: VirtualMachinePreferenceSpec) -> str:
-    """Return the field of the preference for a field of the guest; the whole spec if no single field sets it."""
+    """Return the preference field that sets a guest field, or `spec` if no single field sets it."""
     translated = next(
         (pattern.sub(replacement, field, 1) for pattern, replacement in _FIELDS if pattern.match(field)), _ROOT
     )
@@ -134,7 +135,7 @@ def _translate(field: str, preference: VirtualMachinePreferenceSpec) -> str:
 
 
 def _check_firmware(preference: VirtualMachinePreferenceSpec) -> Iterator[tuple[str, str]]:
-    """Yield field and message of each firmware preference that is never applied."""
+    """Yield the field and a message for each firmware preference that is never applied."""
     firmware = preference.firmware or FirmwarePreferences()
     at = "spec.firmware"
     if firmware.preferred_use_bios_serial and not firmware.preferred_use_bios:
@@ -149,15 +150,18 @@ def _check_firmware(preference: VirtualMachinePreferenceSpec) -> Iterator[tuple[
         )
     if firmware.preferred_use_bios and has_efi:
         field = f"{at}.preferredUseBios"
-        yield field, f"{field} overrides EFI, which has no effect: keep one of them"
+        yield field, f"{field} overrides EFI, so the EFI settings have no effect: keep one of them"
 
 
 def _check_others(preference: VirtualMachinePreferenceSpec) -> Iterator[tuple[str, str]]:
-    """Check the values that do not become part of a guest's spec; yield field and message of each problem."""
+    """Check architecture, storage class and annotations; yield the field and a message for each problem."""
     required = _required_architecture(preference)
     if required and required not in ARCHITECTURES:
         field = "spec.requirements.architecture"
-        yield field, f"{field} is {required}, which no VM has: use one of {', '.join(ARCHITECTURES)}"
+        yield (
+            field,
+            f"{field} is {required}, which is not a supported architecture: use one of {', '.join(ARCHITECTURES)}",
+        )
     elif required and preference.preferred_architecture not in (None, "", required):
         field = "spec.preferredArchitecture"
         yield (

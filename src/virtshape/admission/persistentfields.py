@@ -1,7 +1,7 @@
 """
-Fields that must not change during the lifetime of a VM (machine type, firmware UUID, ...) and are stored in it.
+Fields that are stored in a VM because they must not change during its lifetime, such as the firmware UUID.
 
-The functions change the VM that they are given, which is the caller's copy.
+The functions modify the VM in place, so pass a copy.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 
 
 def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
-    """Copy fields that the new VM omits from the old VM, so that the guest keeps its virtual hardware."""
+    """Copy persistent fields from the old VM if the new VM omits them, so that the virtual hardware does not change."""
     spec, old = vm.spec.template.spec, before.spec.template.spec
     if spec is None or old is None:
         return
@@ -43,7 +43,7 @@ def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
 def set_persistent_fields(
     vm: VirtualMachine, configuration: KubeVirtConfiguration | None, cluster: ClusterState
 ) -> None:
-    """Set the fields of a new VM that neither the user nor the preference has set."""
+    """Set the persistent fields of a new VM that neither the user nor the preference has set."""
     spec = vm.spec.template.spec
     if spec is None:
         return
@@ -64,7 +64,7 @@ def _annotate_template(vm: VirtualMachine, topology: str) -> None:
 
 
 def mark_recapture(vm: VirtualMachine, before: VirtualMachine) -> None:
-    """Annotate the VM with the roles whose revision was removed or belongs to another object."""
+    """Annotate the VM with the roles whose revision the update removes, or whose referenced object it changes."""
     roles = [role for role in _ROLES if _is_released(vm, before, role)]
     if roles:
         annotations = {**(vm.metadata.annotations or {}), RECAPTURE_ANNOTATION: ",".join(roles)}

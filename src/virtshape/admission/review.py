@@ -1,4 +1,4 @@
-"""Decode AdmissionReview requests and encode responses, which change objects by JSON patches."""
+"""Decode AdmissionReview requests, and encode responses, which change objects with JSON patches."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ def parse_admission_request(data: bytes) -> AdmissionRequest:
 
 
 def allow(request: AdmissionRequest, admitted: Admitted | None = None, warnings: Sequence[str] = ()) -> bytes:
-    """Return the response that allows the request, with a JSON patch if the admitted object differs."""
+    """Return the response that allows the request, with a JSON patch if admission changed the object."""
     response: JsonObject = {"uid": request.uid, "allowed": True}
     if admitted is not None and admitted.tree is not request.new:
         patch = create_json_patch(request.new, admitted.tree)
@@ -87,7 +87,7 @@ def allow(request: AdmissionRequest, admitted: Admitted | None = None, warnings:
 
 
 def deny(request: AdmissionRequest, error: StatusError) -> bytes:
-    """Return the response that rejects the write, with all causes."""
+    """Return the response that rejects the request, with all causes."""
     response: JsonObject = {"uid": request.uid, "allowed": False, "status": to_tree(error.status)}
     return _write(response | ({"warnings": list(error.warnings)} if error.warnings else {}))
 
@@ -101,7 +101,7 @@ _decoder = msgspec.json.Decoder(_Review)
 
 def create_json_patch(before: Any, after: Any) -> list[JsonObject]:
     """
-    Return the operations that turn `before` into `after`; empty if they are equal.
+    Return the operations that turn `before` into `after`; an empty list if both are equal.
 
     Lists of equal length are compared item by item; other lists are replaced.
     """
@@ -116,7 +116,8 @@ def _compare(before: Any, after: Any, path: str) -> Iterator[JsonObject]:
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _compare(old, new, f"{path}/{number}")
-    elif type(before) is not type(after) or before != after:  # 1 == True in Python, but not in JSON
+    elif type(before) is not type(after) or before != after:
+        # Types are compared too, because 1 == True in Python but not in JSON.
         yield {"op": "replace", "path": path, "value": after}
 
 

@@ -12,7 +12,7 @@ class Submission:
     An object to admit, and the object that it replaces.
 
     `has_same_spec` is True for an update that leaves the spec unchanged. `decoded` is the struct of `new`, if known.
-    If `stored` is False, the object is only evaluated, and the evaluation has its tree without defaults.
+    If `stored` is False, the object is only checked, and its evaluation contains the object without defaults.
     """
 
     def __init__(
@@ -32,10 +32,10 @@ class Submission:
         return self._decoded
 
     def take(self) -> Any:
-        """Return the object as a struct, which the caller may change; the next call decodes it again."""
+        """Return the object as a struct, which the caller may change; the next `read` or `take` decodes it again."""
         taken, self._decoded = self.read(), None
         return taken
 
     def decode_old(self) -> Any:
-        """Return a new struct of the object that this one replaces, or None."""
+        """Return a new struct of the object that is replaced, or None if the object is new."""
         return from_tree(self.old, self.kind.struct) if self.old is not None else None

@@ -10,18 +10,18 @@ from typing import Final, NamedTuple
 
 from virtshape.admission.checkresult import DEFERRED, Evaluation, require_valid
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
-from virtshape.admission.dryrun import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
-from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
+from virtshape.admission.instancetypefit import Fit
 from virtshape.admission.missing import list_candidates
-from virtshape.admission.mutate import resolve_matchers, search_defaults
-from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import keep_persistent_fields, mark_recapture, set_persistent_fields
-from virtshape.admission.rules.configured import check_configured
-from virtshape.admission.rules.instance import check_guest, check_instance
+from virtshape.admission.rules.clusterconfiguration import check_configured
 from virtshape.admission.rules.virtualmachine import check_vm_without_guest
+from virtshape.admission.rules.vmi import check_guest, check_instance
 from virtshape.admission.submission import Submission
+from virtshape.admission.trialexpansion import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
+from virtshape.admission.vmdefaults import resolve_matchers, search_defaults
 from virtshape.admission.vminputs import UNRESOLVED, Found, References, ValidationInputs, gather_validation_inputs
+from virtshape.admission.writeback import overlay
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -49,7 +49,7 @@ def evaluate_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluati
 
 
 def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
-    """Return the VM with defaults, before other webhooks change it. Raise StatusError if that is not possible."""
+    """Return the VM with defaults, before other webhooks change it. Raise StatusError if defaults cannot be set."""
     if _is_unchanged(submission):
         return Admitted(submission.new, [])
     completed = yield from _complete(submission, cluster)
@@ -60,14 +60,15 @@ def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted
 
 
 def evaluate_completed_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluation]:
-    """Return a VM that already has its defaults, unchanged, and all its violations."""
+    """Check a VM whose defaults are set; return it unchanged, with all its violations."""
     if _is_unchanged(submission):
         return Evaluation(submission.new, [])
     vm: VirtualMachine = submission.take()
     before: VirtualMachine | None = submission.decode_old()
     if before is not None and vm.spec == before.spec:
         return Evaluation(submission.new, [])
-    references = yield from resolve_matchers(vm, before)  # another webhook may have changed the matchers
+    # Resolved again, because another webhook may have changed the matchers.
+    references = yield from resolve_matchers(vm, before)
     completed = _Completed(vm, before, submission.new, references.warnings, references, None)
     return (yield from _evaluate(completed, cluster))
 
@@ -79,7 +80,11 @@ def _is_unchanged(submission: Submission) -> bool:
 
 
 class _Completed(NamedTuple):
-    """A VM with defaults, the VM that it replaces, the tree to store, and the preference, or None to find it again."""
+    """
+    A VM with its defaults, the VM that it replaces, and the JSON to store.
+
+    `preference` is None until it is looked up.
+    """
 
     vm: VirtualMachine
     before: VirtualMachine | None
@@ -107,7 +112,7 @@ def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed
     else:
         marked = list_recaptured(vm)
         mark_recapture(vm, before)
-        if list_recaptured(vm) != marked:  # the VM will use another revision
+        if list_recaptured(vm) != marked:  # look the preference up again, because the VM will use another revision
             preference = None
     tree: JsonObject = overlay(submission.new, given, to_tree(vm)) if submission.stored else submission.new
     return _Completed(vm, before, tree, mutated.warnings, mutated.references, preference)
@@ -130,14 +135,14 @@ class _Resolved(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Return True if no object that the VM names is missing."""
+        """Return True if all objects that the VM refers to were found."""
         return self.has_size and self.has_preference
 
 
 def check_vm(
     vm: VirtualMachine, tree: JsonObject, inputs: ValidationInputs, cluster: ClusterState
 ) -> Iterator[FieldError]:
-    """Yield all violations of a VM that would be stored as this tree. The VM is expanded in place."""
+    """Yield all violations of a VM; `tree` is the VM as it would be stored. The VM is expanded in place."""
     configuration = inputs.configuration
     yield from check_vm_without_guest(vm)
     yield from _check_references(vm, inputs)
@@ -162,7 +167,7 @@ def check_vm(
 
 
 def _resolve(vm: VirtualMachine, inputs: ValidationInputs) -> _Resolved:
-    """Return the VM's instance type and preference."""
+    """Return the VM's instance type and preference, and whether each was found."""
     shape = Shape(
         instancetype_spec(inputs.sizing.object), preference_spec(inputs.preference.object), default_layout(vm)
     )
@@ -170,7 +175,7 @@ def _resolve(vm: VirtualMachine, inputs: ValidationInputs) -> _Resolved:
 
 
 def _check_references(vm: VirtualMachine, inputs: ValidationInputs) -> Iterator[FieldError]:
-    """Yield a violation if the instance type, flavor or preference is missing or unusable."""
+    """Yield a violation if the instance type, flavor or preference is missing, unusable or no longer active."""
     is_deferred = _is_deferred(inputs.configuration)
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     yield from _check_found(role, inputs.sizing, is_deferred)
@@ -179,12 +184,14 @@ def _check_references(vm: VirtualMachine, inputs: ValidationInputs) -> Iterator[
 
 def _check_found(role: Role, found: Found, is_deferred: bool) -> Iterator[FieldError]:
     error = found.error
+    if found.outdated is not None:
+        yield found.outdated
     if error is None or found is UNRESOLVED:
         return
     if not isinstance(error, NotFoundError):
         yield from error.causes or (FieldError(f"spec.{role}.revisionName", error.message, rule="invalid-revision"),)
     elif found.explanation and is_deferred:
-        message = f"{error.field}: {found.explanation}; the VM can start after it is created"
+        message = f"{error.field}: {found.explanation}; the VM can start once the object exists"
         yield FieldError(error.field, message, rule=DEFERRED)
     elif found.explanation:
         yield error.causes[0]._replace(message=found.explanation)
@@ -202,7 +209,7 @@ def _describe_misfits(
     configuration: KubeVirtConfiguration | None,
     cluster: ClusterState,
 ) -> list[FieldError]:
-    """Return all conflicts with the instance type and preference; messages suggest instance types that fit."""
+    """Return all conflicts with the instance type and preference, with suggestions of instance types that fit."""
     architecture = default_architecture(configuration)
     fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, architecture)
     uneven = fit.check_spread()

@@ -1,7 +1,7 @@
 """Gather the inputs of VM validation: the instance type, the preference and the KubeVirt configuration."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from virtshape.admission.clusterstate import CONFIGURATION, Finder, read_configuration
 from virtshape.admission.missing import search_explanation
@@ -10,24 +10,27 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.resolve.find import namespace_of, search_object
-from virtshape.resolve.matcher import Role, find_matcher
-from virtshape.resolve.reference import NotFoundError
+from virtshape.engine.lifecycle import ACTIVE, Use, check_use, read_lifecycle
+from virtshape.resolve.find import namespace_of, refer, search_object
+from virtshape.resolve.matcher import Role, find_full_kind, find_matcher
+from virtshape.resolve.reference import NotFoundError, Reference
 from virtshape.resolve.search import Search
 
-_ADVICE: Final = "correct the name, or create it first"
+_ADVICE: Final = "correct the name, or create the object first"
 
 
 class Found(NamedTuple):
     """
-    The object that a VM names in a role, or the reason why it was not found; neither if the VM names nothing.
+    The object that a VM refers to in a role, or why it was not found; both are None if the VM refers to no object.
 
-    `explanation` is the message for a missing object; it is empty if an update keeps the reference.
+    `explanation` is the message for a missing object, or empty if an update does not change the reference.
+    `outdated` is the error or warning that the live object is deprecated or retired.
     """
 
     object: Model | None = None
     error: StatusError | None = None
     explanation: str = ""
+    outdated: FieldError | None = None
 
 
 UNRESOLVED: Final = Found(error=StatusError(422, "Invalid", "the matcher is invalid"))
@@ -38,8 +41,8 @@ class References(NamedTuple):
     """
     The result of resolving the matchers of a VM.
 
-    `error` has one cause for each matcher that is invalid or cannot be inferred, and `unresolved` are their roles.
-    `inferred` has the volume of each matcher that asks for inference.
+    `error` has causes for all matchers that are invalid or cannot be inferred, and `unresolved` has their roles.
+    `inferred` has the volume of each matcher that asks for inference, by role.
     """
 
     error: StatusError | None = None
@@ -63,23 +66,27 @@ def gather_validation_inputs(
     references: References,
     preference: Found | None = None,
 ) -> Search[ValidationInputs]:
-    """Gather the objects that the validity of the VM depends on; `preference` is an earlier search result, or None."""
+    """Gather the objects that the validity of the VM depends on; look up the preference if `preference` is None."""
     configuration = read_configuration((yield CONFIGURATION))
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     sizing = UNRESOLVED if role in references.unresolved else (yield from search_role(vm, role))
     if isinstance(sizing.error, NotFoundError):
         sizing = yield from _explain(vm, before, role, sizing.error, known, references)
+    elif sizing.object is not None:
+        sizing = yield from _check_lifecycle(vm, before, role, sizing, references)
     if "preference" in references.unresolved:
         preference = UNRESOLVED
     elif preference is None:
         preference = yield from search_role(vm, "preference")
     if isinstance(preference.error, NotFoundError):
         preference = yield from _explain(vm, before, "preference", preference.error, known, references)
+    elif preference.object is not None:
+        preference = yield from _check_lifecycle(vm, before, "preference", preference, references)
     return ValidationInputs(sizing, preference, configuration)
 
 
 def search_role(vm: VirtualMachine, role: Role) -> Search[Found]:
-    """Find the object that the VM names in this role, or the reason why it was not found."""
+    """Find the object that the VM refers to in this role, or the reason why it was not found."""
     try:
         return Found((yield from search_object(vm, role)))
     except StatusError as error:
@@ -94,7 +101,7 @@ def _explain(
     known: Finder,
     references: References,
 ) -> Search[Found]:
-    """Return the result for a missing object, with an explanation unless an update keeps the reference to it."""
+    """Return the result for a missing object; omit the explanation if an update leaves the reference unchanged."""
     if before is not None and find_matcher(vm, role) == find_matcher(before, role):
         return Found(error=error)
     if error.reference.kind == "ControllerRevision":
@@ -102,3 +109,30 @@ def _explain(
     explanation = yield from search_explanation(error.reference, role, namespace_of(vm), known, _ADVICE)
     volume = references.inferred.get(role)
     return Found(error=error, explanation=f"{explanation} (inferred from volume {volume})" if volume else explanation)
+
+
+def _check_lifecycle(
+    vm: VirtualMachine, before: VirtualMachine | None, role: Role, found: Found, references: References
+) -> Search[Found]:
+    """Return the result, with an error or warning if the live object is deprecated or retired."""
+    matcher = find_matcher(vm, role)
+    if matcher is None:
+        return found
+    has_revision = bool(matcher.revision_name) or vm.status is not None
+    live: Any = (yield refer(vm, role, matcher)) if has_revision else found.object
+    lifecycle = read_lifecycle(live.metadata) if live is not None else ACTIVE
+    if lifecycle is ACTIVE:
+        return found
+    reference = refer(vm, role, matcher)
+    # A VM that is restored from a backup refers to its revision, so the VM is not a new user of the object.
+    is_new = not matcher.revision_name and (before is None or not _names(before, role, reference))
+    outdated = check_use(Use(reference.kind, reference.name, f"spec.{role}.name", is_new), lifecycle)
+    volume = references.inferred.get(role)
+    if outdated is not None and volume:
+        outdated = outdated._replace(message=f"{outdated.message} (inferred from volume {volume})")
+    return found._replace(outdated=outdated)
+
+
+def _names(vm: VirtualMachine, role: Role, reference: Reference) -> bool:
+    matcher = find_matcher(vm, role)
+    return matcher is not None and find_full_kind(matcher, role) is not None and refer(vm, role, matcher) == reference

@@ -16,7 +16,7 @@ NOW = "2026-01-01T00:00:00Z"
 
 
 class FakeCluster:
-    """A cluster with the given objects and configuration, and a fixed number of VMs that use the objects."""
+    """A fake cluster with the given objects and configuration, in which `users` VMs use each object."""
 
     def __init__(self, objects: Iterable[Model] = (), *, users: int = 0, **configuration: Any) -> None:
         self._objects = Objects(objects)

@@ -25,7 +25,7 @@ def test_only_the_installed_controller_and_api_server_are_trusted() -> None:
         pytest.param(IN_GROUP, "admin", ["system:masters"], False, id="by group alone"),
     ],
 )
-def test_trust_requires_the_name_and_the_group(
+def test_trusted_user_must_have_a_trusted_name_and_the_configured_group(
     trusted: TrustedUsers, name: str, groups: list[str], is_trusted: bool
 ) -> None:
     assert trusted.includes(name, groups) is is_trusted

@@ -60,7 +60,7 @@ def decide_as_webhooks(
 def admitted(
     tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None, *, trusted: bool = False
 ) -> JsonObject:
-    """Return the object that is stored, which is the same with webhooks except for generated identifiers."""
+    """Return the stored object; assert that webhooks send the same warnings and, without `cluster`, the same object."""
     result = decide(admit, tree, cluster, old, trusted=trusted)
     webhooks = decide_as_webhooks(tree, cluster, old, trusted=trusted)
     assert webhooks.warnings == result.warnings
@@ -78,7 +78,7 @@ def warned(tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject
 def refused(
     tree: JsonObject, cluster: FakeCluster | None = None, old: JsonObject | None = None
 ) -> list[tuple[str, str]]:
-    """Return the fields and messages that the object is rejected for, which are the same with webhooks."""
+    """Return the fields and messages of the rejection; assert that webhooks return the same fields and messages."""
     causes = []
     for admission in (functools.partial(decide, admit), decide_as_webhooks):
         with pytest.raises(StatusError) as error:
@@ -89,7 +89,7 @@ def refused(
     return causes[0]
 
 
-def test_new_vm_gets_only_persistent_defaults() -> None:
+def test_new_vm_gets_only_defaults_that_must_not_change_between_starts() -> None:
     tree = vm_tree(memory="1Gi")
     tree["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = "1024Mi"
     assert admitted(tree)["spec"]["template"] == {
@@ -107,7 +107,7 @@ def test_new_vm_gets_only_persistent_defaults() -> None:
     }
 
 
-def test_updated_vm_keeps_its_persistent_defaults() -> None:
+def test_updated_vm_keeps_the_defaults_set_at_creation() -> None:
     old = admitted(vm_tree(memory="1Gi"))
     new = vm_tree(memory="2Gi")
     template = admitted(new, old=old)["spec"]["template"]
@@ -117,7 +117,7 @@ def test_updated_vm_keeps_its_persistent_defaults() -> None:
     assert template == kept
 
 
-def test_change_outside_the_spec_is_not_validated() -> None:
+def test_vm_change_outside_the_spec_is_not_validated() -> None:
     old = vm_tree(instancetype="gone")
     new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
     assert admitted(new, old=old) == new
@@ -147,7 +147,59 @@ def test_all_violations_of_a_vm_are_reported_at_once() -> None:
     ]
 
 
-def test_unmet_requirement_suggests_an_instancetype() -> None:
+DOMAIN = "spec.template.spec.domain"
+LIMITED = build_instancetype(
+    "limited",
+    cpu={"limits": {"min": 2, "max": 8, "step": 2}},
+    memory={"limits": {"min": "2Gi", "step": "1Gi", "perVCPU": {"max": "4Gi"}}},
+)
+
+
+def test_error_for_an_excluded_size_names_the_nearest_allowed_sizes() -> None:
+    tree = vm_tree(instancetype="limited", cpu_guest=3, memory="20Gi", runStrategy="Sometimes")
+    strategy, *sizes = refused(tree, FakeCluster([LIMITED]))
+    assert strategy[0] == "spec.runStrategy"
+    assert sizes == [
+        (
+            f"{DOMAIN}.cpu.guest",
+            (
+                f"{DOMAIN}.cpu.guest '3': the instance type allows 2 to 8 vCPUs in steps of 2; "
+                "the nearest allowed values are 2 and 4"
+            ),
+        ),
+        (
+            f"{DOMAIN}.memory.guest",
+            (
+                f"{DOMAIN}.memory.guest '20Gi': the instance type allows 2Gi to 16Gi in steps of 1Gi with 4 vCPUs; "
+                "the nearest allowed value is 16Gi"
+            ),
+        ),
+    ]
+
+
+def test_vm_is_checked_against_the_limits_in_its_revision() -> None:
+    unlimited = build_revision(
+        "r1", to_tree(build_instancetype("limited", cpu=None, memory=None)), object_name="limited"
+    )
+    cluster = FakeCluster([LIMITED, unlimited])
+    captured = {"name": "limited", "revisionName": "r1"}
+    old = vm_tree(instancetype=captured, cpu_guest=3, memory="20Gi")
+    new = vm_tree(instancetype=captured, cpu_guest=5, memory="20Gi")
+    assert admitted(new, cluster, old)["spec"]["template"]["spec"]["domain"]["cpu"] == {"guest": 5}
+    upgraded = vm_tree(instancetype="limited", cpu_guest=3, memory="20Gi")
+    assert [field for field, _ in refused(upgraded, cluster, old)] == [f"{DOMAIN}.cpu.guest", f"{DOMAIN}.memory.guest"]
+
+
+def test_instancetypes_whose_limits_exclude_the_vm_are_not_suggested() -> None:
+    sizes: dict[str, tuple[int, JsonObject | None]] = {"one": (1, None), "four": (4, None)}
+    sizes["limited"] = 4, {"limits": {"max": "8Gi"}}
+    types = [build_instancetype(name, cpu={"guest": n}, memory=memory) for name, (n, memory) in sizes.items()]
+    cluster = FakeCluster([*types, build_preference("linux", requirements={"cpu": {"guest": 4}})])
+    ((_, message),) = refused(vm_tree(instancetype="one", preference="linux", memory="20Gi"), cluster)
+    assert message.endswith("; four fits")
+
+
+def test_error_for_an_unmet_requirement_suggests_an_instancetype() -> None:
     cluster = FakeCluster([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
     ((_, message),) = refused(vm_tree(instancetype="small", preference="linux"), cluster)
     assert message.startswith("failure checking preference requirements: insufficient CPU resources of 2 vCPU")
@@ -159,12 +211,15 @@ MISSING: dict[str, tuple[JsonObject, str, str]] = {
     "namespaced kind": (
         {"instancetype": "VirtualMachineInstancetype/small"},
         "spec.instancetype.name",
-        "there is a VirtualMachineClusterInstancetype of this name: set spec.instancetype.kind to it",
+        (
+            "there is a VirtualMachineClusterInstancetype of this name: to use it, "
+            "set spec.instancetype.kind to VirtualMachineClusterInstancetype"
+        ),
     ),
     "unknown preference without similar names": (
         {"preference": "xyz", "memory": "1Gi"},
         "spec.preference.name",
-        "create it first",
+        "create the object first",
     ),
     "unknown kind": ({"instancetype": "Typo/small"}, "spec.instancetype.kind", "got unexpected kind"),
     "missing revision": (
@@ -181,12 +236,12 @@ MISSING: dict[str, tuple[JsonObject, str, str]] = {
 
 
 @pytest.mark.parametrize(("spec", "field", "reason"), MISSING.values(), ids=MISSING)
-def test_missing_reference_is_rejected(spec: JsonObject, field: str, reason: str) -> None:
+def test_vm_with_an_unresolvable_reference_is_rejected(spec: JsonObject, field: str, reason: str) -> None:
     ((found, message),) = refused(vm_tree(**spec), FakeCluster([SMALL]))
     assert (found, reason in message) == (field, True), message
 
 
-def test_error_for_a_missing_preference_mentions_the_one_of_the_other_group() -> None:
+def test_missing_flavor_preference_error_mentions_a_preference_in_the_instancetype_group() -> None:
     cluster = FakeCluster([build_flavor("tiny"), build_preference("linux")])
     ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), cluster)
     assert field == "spec.preference.name"
@@ -195,17 +250,17 @@ def test_error_for_a_missing_preference_mentions_the_one_of_the_other_group() ->
     )
 
 
-def test_missing_size_is_not_reported_as_too_small() -> None:
+def test_missing_instancetype_is_not_also_reported_as_too_small() -> None:
     requirements = {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}, "architecture": "arm64"}
     cluster = FakeCluster([SMALL, build_preference("picky", requirements=requirements)])
     fields = [field for field, _ in refused(vm_tree(instancetype="smal", preference="picky"), cluster)]
     assert fields == ["spec.instancetype.name", "spec.template.spec.architecture"]
 
 
-def test_missing_instancetype_is_a_warning_if_configured() -> None:
+def test_missing_instancetype_causes_a_warning_if_configured() -> None:
     cluster = FakeCluster([SMALL], instancetype={"missingReference": "Defer"})
     (warning,) = warned(vm_tree(instancetype="smal"), cluster)
-    assert warning.endswith('"smal" not found; did you mean small?; the VM can start after it is created')
+    assert warning.endswith('"smal" not found; did you mean small?; the VM can start once the object exists')
 
 
 def test_vm_with_a_deleted_instancetype_can_be_updated() -> None:
@@ -228,7 +283,7 @@ RELEASED: dict[str, tuple[JsonObject, JsonObject, str | None]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "marked"), RELEASED.values(), ids=RELEASED)
-def test_vm_without_its_former_revision_name_gets_the_recapture_annotation(
+def test_recapture_annotation_is_set_only_if_the_vm_needs_a_new_revision(
     before: JsonObject, after: JsonObject, marked: str | None
 ) -> None:
     data = to_tree(SMALL)
@@ -240,7 +295,7 @@ def test_vm_without_its_former_revision_name_gets_the_recapture_annotation(
     assert new["metadata"].get("annotations", {}).get(RECAPTURE) == marked
 
 
-def test_deprecated_field_has_a_warning() -> None:
+def test_deprecated_running_field_causes_a_warning() -> None:
     tree = vm_tree(memory="1Gi", runStrategy=None, running=True)
     assert warned(tree) == ["spec.running is deprecated: use spec.runStrategy: Always"]
 
@@ -289,14 +344,14 @@ def test_vmi_without_memory_is_rejected() -> None:
     assert [field for field, _ in refused(vmi_tree(domain={"devices": {}}))] == ["spec.domain.memory.guest"]
 
 
-def test_only_trusted_accounts_change_the_spec_of_a_vmi() -> None:
+def test_only_trusted_accounts_can_change_the_spec_of_a_vmi() -> None:
     old = admitted(vmi_tree())
     new = {**old, "spec": {**old["spec"], "hostname": "other"}}
     assert refused(new, old=old) == [("", "update of VMI object is restricted")]
     assert admitted(new, old=old, trusted=True) == new
 
 
-def test_only_trusted_accounts_change_the_status_of_a_vmi() -> None:
+def test_only_trusted_accounts_can_change_the_status_of_a_vmi() -> None:
     old = admitted(vmi_tree())
     forged = {**old, "status": {"phase": "Running"}}
     assert admitted(forged, old=old) == old
@@ -311,7 +366,7 @@ def labelled(tree: JsonObject, **labels: str) -> JsonObject:
 NODE = "kubevirt.io/nodeName"
 
 
-def test_only_trusted_accounts_add_reserved_labels_to_a_vmi() -> None:
+def test_only_trusted_accounts_can_add_reserved_labels_to_a_vmi() -> None:
     tree = labelled(vmi_tree(), **{NODE: "node1", "app": "web"})
     ((field, message),) = refused(tree)
     assert field == "metadata.labels"
@@ -319,7 +374,7 @@ def test_only_trusted_accounts_add_reserved_labels_to_a_vmi() -> None:
     assert admitted(tree, trusted=True)["metadata"]["labels"] == {NODE: "node1", "app": "web"}
 
 
-def test_only_trusted_accounts_change_reserved_labels_of_a_vmi() -> None:
+def test_only_trusted_accounts_can_change_reserved_labels_of_a_vmi() -> None:
     old = admitted(labelled(vmi_tree(), **{NODE: "node1"}), trusted=True)
     new = labelled(old, **{NODE: "node2"})
     ((field, message),) = refused(new, old=old)
@@ -353,11 +408,11 @@ def test_vm_without_an_interface_is_rejected_if_the_default_is_not_permitted() -
     memory: JsonObject = {"memory": {"guest": "1Gi"}, "devices": {}}
     ((field, message),) = refused(vm_tree(domain=memory), cluster)
     assert field == "spec.template.spec.domain.devices.interfaces"
-    assert message.startswith("bridge interface is not enabled in kubevirt-config: name an interface in the VM")
+    assert message.startswith("bridge interface is not enabled in kubevirt-config: add an interface to the VM")
     assert [at for at, _ in refused(vmi_tree(domain=memory), cluster)] == ["spec.domain.devices.interfaces"]
 
 
-def test_unknown_setting_has_a_warning() -> None:
+def test_unknown_kubevirt_setting_causes_a_warning() -> None:
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": {"colour": "blue"}}}
     assert warned(tree) == ['unknown setting "spec.configuration.colour" is stored but has no effect']
 
@@ -367,7 +422,7 @@ def instancetype_tree(version: str = "v1beta1", **spec: Any) -> JsonObject:
     return tree
 
 
-def test_instancetype_is_validated_at_its_version() -> None:
+def test_instancetype_is_validated_by_the_rules_of_its_version() -> None:
     assert refused(instancetype_tree(cpu={})) == [
         ("spec.cpu.guest", "either spec.cpu.guest or spec.cpu.topology is required before v1beta2")
     ]
@@ -382,7 +437,7 @@ def test_instancetype_is_validated_at_its_version() -> None:
         (7, [f"7 VMs refer to {KEPT}"]),
     ],
 )
-def test_change_of_an_instancetype_in_use_has_a_warning(users: int, warnings: list[str]) -> None:
+def test_change_of_an_instancetype_causes_a_warning_only_if_vms_use_it(users: int, warnings: list[str]) -> None:
     cluster = FakeCluster(users=users)
     assert warned(instancetype_tree(cpu={"guest": 3}), cluster, instancetype_tree()) == warnings
     assert warned(instancetype_tree(), cluster, instancetype_tree()) == []

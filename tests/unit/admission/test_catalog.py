@@ -29,7 +29,7 @@ def warned(tree: JsonObject) -> list[str]:
 
 
 @pytest.mark.parametrize("name", INSTANCETYPES)
-def test_vm_of_each_instancetype_is_admitted_without_warnings(name: str) -> None:
+def test_vm_of_each_fixed_size_instancetype_is_admitted_without_warnings(name: str) -> None:
     assert warned(to_tree(build_vm(instancetype=name, template=VOLUMES))) == []
 
 

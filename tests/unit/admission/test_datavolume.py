@@ -22,6 +22,8 @@ CASES: dict[str, tuple[JsonObject, list[str], int]] = {
 
 
 @pytest.mark.parametrize(("spec", "fields", "warnings"), CASES.values(), ids=CASES)
-def test_invalid_data_volume_has_errors_or_warnings(spec: JsonObject, fields: list[str], warnings: int) -> None:
+def test_data_volume_has_exactly_the_expected_errors_and_warnings(
+    spec: JsonObject, fields: list[str], warnings: int
+) -> None:
     result = split_violations(check_data_volume(from_tree(spec, DataVolumeSpec), "spec"))
     assert ([cause.field for cause in result.causes], len(result.warnings)) == (fields, warnings)

@@ -1,4 +1,4 @@
-"""Preferences that no guest can have, field by field."""
+"""Warnings about preferred values that no guest can have, field by field."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ CASES: list[tuple[str, JsonObject, str]] = [
     ("spec.preferredLaunchSecurity", {"preferredLaunchSecurity": {"sev": {}, "tdx": {}}}, "One and only one"),
     ("spec.preferredSubdomain", {"preferredSubdomain": "_"}, "DNS_SUBDOMAIN"),
     ("spec.annotations", {"annotations": {"a b": ""}}, "'a b' cannot be the key"),
-    ("spec.requirements.architecture", {"requirements": {"architecture": "vax"}}, "which no VM has"),
+    ("spec.requirements.architecture", {"requirements": {"architecture": "vax"}}, "not a supported architecture"),
 ]
 ALWAYS_POSSIBLE = {
     *("spec.cpu.preferredCPUTopology", "spec.cpu.spreadOptions", "spec.preferSpreadSocketToCoreRatio"),
@@ -95,7 +95,7 @@ ALWAYS_POSSIBLE = {
     *("spec.devices.preferredTPM", "spec.devices.preferredVirtualGPUOptions"),
     "spec.devices.preferredInterfaceMasquerade",
 }
-"""Fields that need no check: some guest can have each valid value. Boolean fields need none either."""
+"""Fields that need no check, because some guest can have each valid value; the same is true of Boolean fields."""
 
 
 def find(spec: JsonObject, **settings: Any) -> list[tuple[str, str]]:
@@ -131,7 +131,7 @@ def test_every_preference_field_is_checked_or_always_possible() -> None:
     assert set(fields) - checked - switches == ALWAYS_POSSIBLE
 
 
-def test_common_preferences_have_only_possible_values() -> None:
+def test_preferences_of_the_catalog_have_only_possible_values() -> None:
     preferences = [spec for found in catalog.load() if (spec := preference_spec(found)) is not None]
     assert len(preferences) > 50
     assert [error for spec in preferences for error in check_possible(spec, None)] == []
@@ -160,7 +160,7 @@ def test_impossible_preference_is_admitted_with_a_warning(api_version: str, kind
     assert found is not None
     tree = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "odd"}}
     steps = admit(Submission(found, {**tree, "spec": {"devices": {"preferredDiskBus": "nonsense"}}}, None), None)  # type: ignore[arg-type]
-    steps.send(None)  # the configuration
+    steps.send(None)  # run until admission looks up the configuration
     with pytest.raises(StopIteration) as stopped:
         steps.send(None)
     (warning,) = stopped.value.value.warnings

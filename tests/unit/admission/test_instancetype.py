@@ -83,7 +83,7 @@ def test_invalid_vcpus_are_rejected_at_every_version(version: str, cpu: JsonObje
 
 
 @pytest.mark.parametrize("cpu", [{"guest": -1}, {"topology": {"cores": -1}}, {"topology": {"threads": 2**32}}])
-def test_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
+def test_vcpu_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
     with pytest.raises(DecodeError):
         from_tree({"cpu": cpu}, VirtualMachineInstancetypeSpec)
 
@@ -116,12 +116,12 @@ def test_numbers_out_of_range_are_decode_errors(cpu: JsonObject) -> None:
         "all",
     ],
 )
-def test_memory_is_validated_alike_at_every_version(version: str, memory: JsonObject, causes: Causes) -> None:
+def test_memory_is_validated_in_the_same_way_at_every_version(version: str, memory: JsonObject, causes: Causes) -> None:
     assert list_causes(version, memory=memory) == causes
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_sizes_of_0_are_accepted_with_a_warning_before_v1beta2(version: str) -> None:
+def test_instancetype_sizes_of_0_are_accepted_with_a_warning_before_v1beta2(version: str) -> None:
     result = check_instancetype(build_instancetype_spec(cpu={"guest": 0}, memory={"guest": "0"}), version)
     assert result.causes == []
     assert [warning.partition(":")[0] for warning in result.warnings] == ["spec.cpu.guest", "spec.memory.guest"]
@@ -132,14 +132,14 @@ def test_0_vcpus_do_not_exclude_a_topology_before_v1beta2(version: str) -> None:
     assert list_causes(version, cpu={"guest": 0, "topology": {"cores": 2}}) == []
 
 
-def test_sizes_of_0_are_rejected_at_v1beta2() -> None:
+def test_instancetype_sizes_of_0_are_rejected_at_v1beta2() -> None:
     assert list_causes("v1beta2", cpu={"guest": 0}, memory={"guest": "0"}) == [
         ("FieldValueInvalid", "spec.cpu.guest"),
         ("FieldValueInvalid", "spec.memory.guest"),
     ]
 
 
-def test_all_problems_are_reported_at_once() -> None:
+def test_all_problems_of_an_instancetype_are_reported_at_once() -> None:
     assert list_causes("v1beta1", cpu=None, memory={"overcommitPercent": 101}) == [
         ("FieldValueRequired", "spec.cpu.guest"),
         ("FieldValueRequired", "spec.memory.guest"),
@@ -153,7 +153,7 @@ def test_flavor_requires_memory() -> None:
     assert [cause.field for cause in check_instancetype(flavor, "v1alpha1").causes] == ["spec.memory.guest"]
 
 
-def test_launch_security_in_an_instancetype_has_a_warning() -> None:
+def test_launch_security_in_an_instancetype_causes_a_warning() -> None:
     result = check_instancetype(build_instancetype_spec(launchSecurity={"tdx": {}}), "v1beta2")
     assert result.causes == []
     assert len(result.warnings) == 1
@@ -161,7 +161,7 @@ def test_launch_security_in_an_instancetype_has_a_warning() -> None:
 
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
-def test_known_preferred_topology_is_accepted(name: str | None) -> None:
+def test_known_preferred_topology_is_accepted_and_a_deprecated_one_causes_a_warning(name: str | None) -> None:
     result = check_preference(build_preference_spec(cpu={"preferredCPUTopology": name}))
     assert result.causes == []
     if name in DEPRECATED_TOPOLOGIES:
@@ -195,7 +195,7 @@ def test_unknown_preferred_topology_is_rejected(name: str) -> None:
         pytest.param({"ratio": 0}, None, "ratio", id="ratio 0"),
     ],
 )
-def test_spread_options_are_validated(
+def test_only_invalid_spread_options_are_reported(
     name: str, options: JsonObject | None, legacy: int | None, field: str | None
 ) -> None:
     causes = list_preference_causes(

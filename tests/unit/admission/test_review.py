@@ -58,7 +58,7 @@ def test_admission_request_is_decoded() -> None:
     assert (request.new, request.old, request.dry_run) == (REQUEST["object"], None, True)
 
 
-def test_admission_request_for_an_unknown_kind_has_no_kind() -> None:
+def test_unknown_kind_in_an_admission_request_is_not_found() -> None:
     assert parse_admission_request(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
 
 
@@ -77,7 +77,7 @@ def test_invalid_admission_review_is_rejected(data: bytes) -> None:
     assert caught.value.code == 400
 
 
-def test_response_for_an_unchanged_object_has_no_patch() -> None:
+def test_admission_response_for_an_unchanged_object_has_no_patch() -> None:
     request = parse_admission_request(review())
     assert read(allow(request)) == {"uid": "u1", "allowed": True}
     assert request.new is not None
@@ -85,7 +85,7 @@ def test_response_for_an_unchanged_object_has_no_patch() -> None:
     assert read(allow(request, Admitted(dict(request.new), []))) == {"uid": "u1", "allowed": True}
 
 
-def test_response_for_a_changed_object_has_a_patch_and_warnings() -> None:
+def test_admission_response_for_a_changed_object_has_a_patch_and_warnings() -> None:
     request = parse_admission_request(review())
     response = read(allow(request, Admitted({**(request.new or {}), "spec": {"running": True}}, ["mind this"])))
     patch = json.loads(base64.b64decode(response.pop("patch")))
@@ -93,7 +93,7 @@ def test_response_for_a_changed_object_has_a_patch_and_warnings() -> None:
     assert response == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
 
 
-def test_rejection_response_has_all_causes() -> None:
+def test_admission_rejection_response_has_all_causes() -> None:
     error = StatusError(422, "Invalid", "a, b", [FieldError(f"spec.{x}", f"bad {x}") for x in "ab"])
     error.warnings = ("old",)
     response = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
@@ -133,7 +133,7 @@ def test_conversion_review_converts_objects_without_loss(version: str) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["instancetype.kubevirt.io/v9", "kubevirt.io/v1"], ids=["version", "group"])
-def test_unknown_version_cannot_be_converted(wanted: str) -> None:
+def test_conversion_to_an_unknown_version_or_group_fails(wanted: str) -> None:
     result = convert(wanted, OBJECT)["result"]
     assert result["status"] == "Failure"
     assert f"to {wanted}: unknown version" in result["message"]

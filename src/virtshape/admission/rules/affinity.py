@@ -28,7 +28,7 @@ _SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def check_affinity(affinity: Affinity, at: str) -> Iterator[FieldError]:
-    """Check all affinity terms; `at` is the path of the affinity."""
+    """Check all affinity terms; `at` is the field path of the affinity."""
     if affinity.node_affinity is not None:
         yield from _check_nodes(affinity.node_affinity, f"{at}.nodeAffinity")
     if affinity.pod_affinity is not None:

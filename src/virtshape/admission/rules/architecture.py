@@ -17,7 +17,7 @@ _RULE: Final = "unsupported-value"
 
 
 def check_architecture(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check an expanded guest against its architecture; `root` is the path of its spec."""
+    """Check an expanded guest against its architecture; `root` is the field path of the guest's spec."""
     match spec.architecture:
         case "arm64":
             yield from _check_video(spec, root, "arm64")

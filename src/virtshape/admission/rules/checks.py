@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import fields
 
-from virtshape.api.diagnosis import quote, suggest
 from virtshape.api.fielderror import FieldError
 from virtshape.api.model import Model
+from virtshape.api.spelling import quote, suggest
 
 NOT_SUPPORTED: Final = "FieldValueNotSupported"
 DUPLICATE: Final = "FieldValueDuplicate"
@@ -23,11 +23,11 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The name of the object."""
 
 
 class Members:
-    """Mutually exclusive members of a struct; `names` are their JSON names."""
+    """Optional members of a struct, such as alternatives; `names` are their JSON names."""
 
     def __init__(self, attributes: Iterable[str], names: Iterable[str]) -> None:
         self.names = tuple(names)
@@ -47,7 +47,7 @@ class Members:
 
 
 def list_members(struct: type[Model], *wanted: str) -> Members:
-    """Return the members of the struct with these attributes; all except `name` if no attributes are given."""
+    """Return the members of the struct with these attribute names, or by default all members except `name`."""
     found = [each for each in fields(struct) if each.name in wanted or (not wanted and each.name != "name")]
     return Members([each.name for each in found], [each.encode_name for each in found])
 
@@ -80,18 +80,18 @@ def _describe_duplicate(what: str, name: str, places: str) -> str:
 def check_partners(
     what: str, items: Iterable[Named], at: str, partner: str, known: Collection[str]
 ) -> Iterator[FieldError]:
-    """Report items without a partner of the same name."""
+    """Yield an error for each item without a partner of the same name, such as a disk without a volume."""
     for index, item in enumerate(items):
         if item.name not in known:
             hint = suggest(item.name, known) or f": add one, or remove the {what}"
             reason = f"the {what} {quote(item.name)} has no {partner} of that name{hint}"
-            called = "Name" if what == "disk" else "name"  # as KubeVirt spells it
+            called = "Name" if what == "disk" else "name"  # spelled as in KubeVirt's message
             message = f"{at}[{index}].{called} '{item.name}' not found: {reason}"
             yield FieldError(f"{at}[{index}].name", message, rule=f"missing-{partner}")
 
 
 def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[FieldError]:
-    """Report an item with several members set, or with none if `least` is 1."""
+    """Yield an error if the item has several of these members, or none of them although `least` is 1."""
     if least <= members.count_present(item) <= 1:
         return
     present = members.list_present(item)
@@ -121,22 +121,22 @@ def _describe_one_of(what: str, name: str, present: list[str], at: str) -> str:
 
 
 def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...]) -> Iterable[FieldError]:
-    """Report a value that is not allowed; an empty value is treated as unset."""
+    """Return an error if the value is not allowed; an empty value counts as unset."""
     if not value or value in allowed:
         return ()
     return (FieldError(f"{at}.{name}", describe_unsupported(value, allowed), rule="unsupported-value"),)
 
 
 def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
-    """Return a message that a value is not supported, with a suggestion."""
+    """Return a message that a value is not supported, with a similar allowed value or all allowed values."""
     reason = f"{quote(value)} is not supported{suggest(value, allowed)}"
     return reason if reason.endswith("?") else f"{reason}: use one of {', '.join(allowed)}"
 
 
 def check_path(path: str, field: str, at: str) -> Iterator[FieldError]:
-    """Check that a path is absolute, normalized and not the root; `at` is the subject of the message."""
+    """Check that a path is absolute, normalized and not the root; `at` is the subject of the error message."""
     if path == "/":
-        yield FieldError(field, f"{at} must not point to root: name a file", rule="invalid-value")
+        yield FieldError(field, f"{at} must not point to root: use the path of a file", rule="invalid-value")
     elif normpath(f"/{path}").replace("//", "/") != path.removesuffix("/"):
         message = f"{at} must be an absolute path to a file without relative components, not {path}"
         yield FieldError(field, message, rule="invalid-value")
@@ -148,7 +148,7 @@ def is_serial(text: str) -> bool:
 
 
 def check_serial(serial: str, field: str, at: str) -> Iterator[FieldError]:
-    """Check a serial number; `at` is the subject of the message."""
+    """Check the length and the characters of a serial number; `at` is the subject of the error messages."""
     if is_serial(serial):
         return
     if len(serial) > MAX_SERIAL_LENGTH:

@@ -1,10 +1,10 @@
-"""Validate cloud-init volumes: one source each for user and network data, and the size limit of inline data."""
+"""Validate cloud-init volumes: one source for user data, one for network data, and the size limit of inline data."""
 
 from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
-from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource
 
@@ -15,7 +15,7 @@ Source = CloudInitNoCloudSource | CloudInitConfigDriveSource
 
 
 def check_cloud_init(source: Source, at: str) -> Iterator[FieldError]:
-    """Check the sources and their size; `at` is the path of the volume source."""
+    """Check the sources of user and network data, and the size of inline data; `at` is the volume source's path."""
     user = (source.user_data, source.user_data_base64, source.secret_ref)
     network = (source.network_data, source.network_data_base64, source.network_data_secret_ref)
     has_user, has_network = any(user), any(network)

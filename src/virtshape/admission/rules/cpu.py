@@ -9,12 +9,12 @@ from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.domain import CPU, CPUFeature, DomainSpec
 from virtshape.api.quantity import Quantity
 
-_POLICIES: Final = ("force", "require", "optional", "disable", "forbid")
+POLICIES: Final = ("force", "require", "optional", "disable", "forbid")
 _MAX_CPUS: Final = 2**32 - 1
 
 
 def check_cpus(domain: DomainSpec, at: str) -> Iterator[FieldError]:
-    """Check CPUs and CPU resources; `at` is the path of the domain."""
+    """Check CPUs and CPU resources; `at` is the field path of the domain."""
     resources, cpu = domain.resources, domain.cpu
     if resources is not None and (resources.requests or resources.limits):
         requested, limit = (resources.requests or {}).get("cpu"), (resources.limits or {}).get("cpu")
@@ -42,16 +42,16 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[FieldError]:
 
 
 def _check_countable(amount: Quantity | None, field: str) -> Iterator[FieldError]:
-    """Check that a CPU amount is a valid number of vCPUs, because it is used as one if the VM sets none."""
+    """Check that a CPU amount is not too large: the amount becomes the number of vCPUs if the VM does not set one."""
     if amount is not None and amount.amount > _MAX_CPUS:
         yield FieldError(field, f"{field} '{amount}': must be less than or equal to {_MAX_CPUS}.", rule="invalid-value")
 
 
 def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[FieldError]:
     for index, feature in enumerate(features):
-        if feature.policy and feature.policy not in _POLICIES:
+        if feature.policy and feature.policy not in POLICIES:
             reason = f"CPU feature {feature.name} uses policy {feature.policy} that is not supported"
-            message = f"{reason}: use one of {', '.join(_POLICIES)}"
+            message = f"{reason}: use one of {', '.join(POLICIES)}"
             yield FieldError(f"{at}[{index}].policy", message, NOT_SUPPORTED, rule="unsupported-value")
 
 
@@ -77,7 +77,7 @@ def _check_realtime(cpu: CPU, at: str) -> Iterator[FieldError]:
 
 
 def check_amounts(resource: str, requested: Quantity | None, limit: Quantity | None, at: str) -> Iterator[FieldError]:
-    """Check that request and limit are not negative, and that the request does not exceed the limit."""
+    """Check that a resource's request and limit are not negative, and that the request does not exceed the limit."""
     for name, amount in (("requests", requested), ("limits", limit)):
         if amount is not None and amount.amount < 0:
             field = f"{at}.{name}.{resource}"

@@ -1,4 +1,4 @@
-"""Validate access credentials: one type, one source and one propagation method each."""
+"""Validate access credentials: each must have one type, one source and one propagation method."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +19,7 @@ _METHODS: Final = list_members(SSHPublicKeyAccessCredentialPropagationMethod)
 def check_credentials(
     credentials: Sequence[AccessCredential], volumes: Sequence[Volume], at: str
 ) -> Iterator[FieldError]:
-    """Check all access credentials; `at` is their path."""
+    """Check the type, source and propagation method of each access credential; `at` is the field path of the list."""
     for index, credential in enumerate(credentials):
         keys, passwords = credential.ssh_public_key, credential.user_password
         if (keys is None) == (passwords is None):
@@ -43,7 +43,7 @@ def _check_source(
 ) -> Iterator[FieldError]:
     secret = credential.source.secret
     if secret is None or not secret.secret_name:
-        message = f"{at} must have exactly one source set: name a secret"
+        message = f"{at} must have exactly one source set: add secret.secretName"
         yield FieldError(f"{at}.{name}.source", message, rule="one-of")
 
 

@@ -1,4 +1,4 @@
-"""Validate dedicated CPU placement: whole CPUs, one per vCPU, some memory, and equal memory request and limit."""
+"""Validate dedicated CPU placement: one whole CPU for each vCPU, and equal memory request and limit."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -15,7 +15,7 @@ Amounts = Mapping[str, Quantity]
 
 
 def check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[FieldError]:
-    """Check requests and limits of a guest with dedicated CPUs; `at` is the path of the domain."""
+    """Check resources, memory and threads of a guest with dedicated CPUs; `at` is the field path of the domain."""
     resources = domain.resources
     if resources is not None and (resources.requests or resources.limits):
         yield from _check_shares(resources.requests or {}, resources.limits or {}, cpu, at)
@@ -63,4 +63,5 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
 
 
 def _is_integer(amount: Quantity) -> bool:
-    return amount.amount == amount.amount.to_integral_value()  # avoids int(): the number may have millions of digits
+    # `int` would be slow for a number with millions of digits.
+    return amount.amount == amount.amount.to_integral_value()

@@ -1,4 +1,4 @@
-"""Validate models and names of devices other than disks and interfaces, and the boot order of disks and interfaces."""
+"""Validate models and names of devices other than disks and network interfaces."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -16,16 +16,16 @@ from virtshape.api.kubevirt.devices import (
     Watchdog,
 )
 
-_INPUT_BUSES: Final = ("usb", "virtio")
-_SOUND_MODELS: Final = ("ich9", "ac97")
-_VIDEO_TYPES: Final = ("vga", "cirrus", "virtio", "ramfb", "bochs")
-_PANIC_MODELS: Final = ("hyperv", "isa", "pvpanic")
-_WATCHDOG_ACTIONS: Final = ("poweroff", "reset", "shutdown")
+INPUT_BUSES: Final = ("usb", "virtio")
+SOUND_MODELS: Final = ("ich9", "ac97")
+VIDEO_TYPES: Final = ("vga", "cirrus", "virtio", "ramfb", "bochs")
+PANIC_MODELS: Final = ("hyperv", "isa", "pvpanic")
+WATCHDOG_ACTIONS: Final = ("poweroff", "reset", "shutdown")
 _WATCHDOGS: Final = list_members(Watchdog)
 
 
 def check_devices(devices: Devices, at: str) -> Iterator[FieldError]:
-    """Check all devices except disks and interfaces; `at` is the path of the devices."""
+    """Check all devices except disks and interfaces; `at` is the field path of the devices."""
     if devices.inputs:
         yield from _check_inputs(devices.inputs, f"{at}.inputs")
     if devices.sound is not None:
@@ -46,7 +46,7 @@ def check_devices(devices: Devices, at: str) -> Iterator[FieldError]:
 def _check_inputs(inputs: Sequence[Input], at: str) -> Iterator[FieldError]:
     yield from check_names("input", inputs, at)
     for index, item in enumerate(inputs):
-        if item.bus and item.bus not in _INPUT_BUSES:
+        if item.bus and item.bus not in INPUT_BUSES:
             message = f"Input device can have only virtio or usb bus, not {item.bus}."
             yield FieldError(f"{at}[{index}].bus", message, rule="unsupported-value")
         if item.type != "tablet":
@@ -55,7 +55,7 @@ def _check_inputs(inputs: Sequence[Input], at: str) -> Iterator[FieldError]:
 
 
 def _check_sound(sound: SoundDevice, at: str) -> Iterator[FieldError]:
-    if sound.model and sound.model not in _SOUND_MODELS:
+    if sound.model and sound.model not in SOUND_MODELS:
         message = f"Sound device type is not supported. Options: 'ich9' or 'ac97', not {sound.model}"
         yield FieldError(f"{at}.model", message, rule="unsupported-value")
     if not sound.name:
@@ -63,8 +63,8 @@ def _check_sound(sound: SoundDevice, at: str) -> Iterator[FieldError]:
 
 
 def _check_video(video: VideoDevice, at: str, *, is_shown: bool) -> Iterator[FieldError]:
-    if video.type and video.type not in _VIDEO_TYPES:
-        message = f"video model '{video.type}' is not supported on any architecture: use {' or '.join(_VIDEO_TYPES)}"
+    if video.type and video.type not in VIDEO_TYPES:
+        message = f"video model '{video.type}' is not supported on any architecture: use {' or '.join(VIDEO_TYPES)}"
         yield FieldError(f"{at}.type", message, NOT_SUPPORTED, rule="unsupported-value")
     if not is_shown:
         message = "Video configuration is not allowed when autoattachGraphicsDevice is set to false: remove one of them"
@@ -73,8 +73,8 @@ def _check_video(video: VideoDevice, at: str, *, is_shown: bool) -> Iterator[Fie
 
 def _check_panic_devices(devices: Sequence[PanicDevice], at: str) -> Iterator[FieldError]:
     for index, device in enumerate(devices):
-        if device.model is not None and device.model not in _PANIC_MODELS:
-            message = f"invalid PanicDeviceModel({device.model}): use one of {', '.join(_PANIC_MODELS)}"
+        if device.model is not None and device.model not in PANIC_MODELS:
+            message = f"invalid PanicDeviceModel({device.model}): use one of {', '.join(PANIC_MODELS)}"
             yield FieldError(f"{at}[{index}].model", message, rule="unsupported-value")
 
 
@@ -83,7 +83,11 @@ def _check_passthrough(what: str, items: Sequence[GPU | HostDevice], at: str) ->
     for index, item in enumerate(items):
         if not item.device_name and not item.claim_name:
             field = f"{at}[{index}].deviceName"
-            yield FieldError(field, f"{field} is required: name the {what}, or a claim for it", rule="invalid-value")
+            yield FieldError(
+                field,
+                f"{field} is required: set the resource name of the {what}, or set claimName",
+                rule="invalid-value",
+            )
 
 
 def _check_displays(gpus: Sequence[GPU], at: str) -> Iterator[FieldError]:
@@ -107,22 +111,4 @@ def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[FieldError]:
         yield FieldError(at, f"{at} must have exactly one type set", rule="one-of")
     for name, model in (("i6300esb", watchdog.i6300esb), ("diag288", watchdog.diag288)):
         if model is not None:
-            yield from check_value(f"{at}.{name}", "action", model.action, _WATCHDOG_ACTIONS)
-
-
-def check_boot_orders(devices: Devices, at: str) -> Iterator[FieldError]:
-    """Check that the boot orders of disks and interfaces are positive and unique."""
-    seen: dict[int, str] = {}
-    orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
-    orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]
-    for name, index, order in orders:
-        if order is None:
-            continue
-        device = f"{at}.{name}[{index}]"
-        field = f"{device}.bootOrder"
-        if order < 1:
-            yield FieldError(field, f"{device} must have a boot order > 0, if supplied", rule="invalid-value")
-        elif order in seen:
-            message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
-            yield FieldError(field, message, rule="duplicate-name")
-        seen.setdefault(order, field)
+            yield from check_value(f"{at}.{name}", "action", model.action, WATCHDOG_ACTIONS)

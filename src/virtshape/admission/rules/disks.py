@@ -1,4 +1,4 @@
-"""Validate disks, filesystems and their volumes: matching names, one target, supported options."""
+"""Validate disks, filesystems and their volumes: matching names, one target, supported options, unique boot orders."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,22 +14,22 @@ from virtshape.admission.rules.checks import (
 )
 from virtshape.admission.rules.names import is_label
 from virtshape.admission.rules.volumes import check_sources
-from virtshape.api.diagnosis import suggest
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
-from virtshape.api.kubevirt.devices import PCI_ADDRESS, BlockSize, CustomBlockSize, Disk
+from virtshape.api.kubevirt.devices import PCI_ADDRESS, BlockSize, CustomBlockSize, Devices, Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.spelling import suggest
 
 _TARGETS: Final = list_members(Disk, "disk", "cdrom", "lun")
 BUSES: Final = ("virtio", "sata", "scsi", "usb")
-_CACHES: Final = ("none", "writethrough", "writeback")
-_IO_MODES: Final = ("native", "threads", "default")
-_ERROR_POLICIES: Final = ("stop", "ignore", "report", "enospace")
+CACHES: Final = ("none", "writethrough", "writeback")
+IO_MODES: Final = ("native", "threads", "default")
+ERROR_POLICIES: Final = ("stop", "ignore", "report", "enospace")
 _MIN_BLOCK, _MAX_BLOCK = 512, 2 * 1024**2
 
 
 def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check disks, filesystems and volumes."""
+    """Check the disks, filesystems and volumes of a guest; `root` is the field path of the guest's spec."""
     devices, volumes = spec.domain.devices, spec.volumes or ()
     disks, filesystems = devices.disks or (), devices.filesystems or ()
     if not (volumes or disks or filesystems):
@@ -51,16 +51,16 @@ def _check_disk(disk: Disk, at: str) -> Iterator[FieldError]:
     targets = _TARGETS.list_values(disk)
     if len(targets) > 1:
         yield from check_one_of("disk", disk, _TARGETS, at, least=0)
-    if disk.cache and disk.cache not in _CACHES:
-        message = f"{at}.cache has invalid value {disk.cache}, allowed are {', '.join(_CACHES)}"
+    if disk.cache and disk.cache not in CACHES:
+        message = f"{at}.cache has invalid value {disk.cache}, allowed are {', '.join(CACHES)}"
         yield FieldError(f"{at}.cache", message, rule="unsupported-value")
-    if disk.io and disk.io not in _IO_MODES:
+    if disk.io and disk.io not in IO_MODES:
         reason = f"Disk IO mode for {at} is not supported. Supported modes are: native, threads"
         yield FieldError(f"{at}.io", f"{reason}, not {disk.io}", NOT_SUPPORTED, rule="unsupported-value")
-    if disk.error_policy and disk.error_policy not in _ERROR_POLICIES:
+    if disk.error_policy and disk.error_policy not in ERROR_POLICIES:
         reason = f'{at}.errorPolicy has invalid value "{disk.error_policy}"'
         yield FieldError(
-            f"{at}.errorPolicy", f"{reason}, allowed are {', '.join(_ERROR_POLICIES)}", rule="unsupported-value"
+            f"{at}.errorPolicy", f"{reason}, allowed are {', '.join(ERROR_POLICIES)}", rule="unsupported-value"
         )
     for name, target in targets:
         if target.bus:
@@ -137,7 +137,7 @@ def _find_block_fault(size: int) -> str:
 
 
 def check_disk_volumes(disks: Sequence[Disk], volumes: Sequence[Volume], at: str) -> Iterator[FieldError]:
-    """Check disks against their volumes; `at` is the path of the disks."""
+    """Check the names of disks, and that disks fit their volumes; `at` is the field path of the disks."""
     by_name = {volume.name: volume for volume in volumes}
     for index, disk in enumerate(disks):
         if not is_label(disk.name):
@@ -163,3 +163,21 @@ def _check_metrics(disk: Disk, at: str) -> Iterator[FieldError]:
     elif target.bus not in (None, "", "virtio"):
         message = f"DownwardMetrics volume must be mapped to virtio bus, but {at}.disk.bus is set to {target.bus}"
         yield FieldError(f"{at}.disk.bus", message, rule="impossible-combination")
+
+
+def check_boot_orders(devices: Devices, at: str) -> Iterator[FieldError]:
+    """Check that the boot orders of disks and interfaces are positive and unique; `at` is the path of the devices."""
+    seen: dict[int, str] = {}
+    orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
+    orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]
+    for name, index, order in orders:
+        if order is None:
+            continue
+        device = f"{at}.{name}[{index}]"
+        field = f"{device}.bootOrder"
+        if order < 1:
+            yield FieldError(field, f"{device} must have a boot order > 0, if supplied", rule="invalid-value")
+        elif order in seen:
+            message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
+            yield FieldError(field, message, rule="duplicate-name")
+        seen.setdefault(order, field)

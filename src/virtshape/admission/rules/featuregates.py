@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from virtshape.api.diagnosis import quote, suggest
+from virtshape.api.spelling import quote, suggest
 
 ACTIVE: Final = frozenset(
     {
@@ -46,7 +46,7 @@ ACTIVE: Final = frozenset(
         "WorkloadEncryptionTDX",
     }
 )
-"""Gates of features that are not GA in KubeVirt; virtshape checks only those in docs/feature-gates.md."""
+"""Gates of features that are not GA in KubeVirt; virtshape checks only the gates in docs/feature-gates.md."""
 
 _GRADUATED: Final = frozenset(
     {
@@ -93,8 +93,8 @@ _RETIRED: Final = {
 }
 
 
-def describe_feature_gate(name: str) -> str | None:
-    """Return a warning for a graduated, retired or unknown feature gate; None for others."""
+def find_feature_gate_warning(name: str) -> str | None:
+    """Return a warning for a graduated, retired or unknown feature gate; None for other gates."""
     if name in ACTIVE:
         return None
     if name in _GRADUATED:

@@ -10,7 +10,7 @@ from virtshape.api.kubevirt.volume import Volume
 
 
 def check_firmware(domain: DomainSpec, at: str) -> Iterator[FieldError]:
-    """Check the firmware; `at` is the path of the domain."""
+    """Check the boot loader, kernel boot and serial number; `at` is the field path of the domain."""
     firmware = domain.firmware
     if firmware is None:
         return
@@ -46,7 +46,7 @@ def _check_kernel(boot: KernelBoot, at: str) -> Iterator[FieldError]:
     container = boot.container
     if container is None:
         if boot.kernel_args:
-            message = "kernel arguments cannot be provided without an external kernel: name one, or remove them"
+            message = "kernel arguments cannot be provided without an external kernel: add a kernel, or remove them"
             yield FieldError(f"{at}.kernelArgs", message, rule="impossible-combination")
         return
     if not container.image:
@@ -61,7 +61,7 @@ def _check_kernel(boot: KernelBoot, at: str) -> Iterator[FieldError]:
 
 
 def check_acpi_tables(acpi: ACPI, volumes: Sequence[Volume], at: str) -> Iterator[FieldError]:
-    """Check the volumes that the ACPI settings refer to; `at` is the path of these settings."""
+    """Check that the ACPI settings refer to volumes with Secrets; `at` is the field path of these settings."""
     if not acpi.slic_name_ref and not acpi.msdm_name_ref:
         message = "ACPI was set but no SLIC nor MSDM volume reference was set: add slicNameRef or msdmNameRef"
         yield FieldError(at, message, rule="one-of")

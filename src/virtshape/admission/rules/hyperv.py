@@ -1,7 +1,7 @@
 """
 Validate Hyper-V enlightenments: dependencies that are disabled, and value ranges.
 
-Dependencies that are only unset are valid: they are enabled automatically.
+Dependencies that are only unset are valid, because they are enabled automatically.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any, Final
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.domain import CPU
 from virtshape.api.kubevirt.features import FeatureHyperv, Features
-from virtshape.engine.instance import HYPERV_NEEDS
+from virtshape.engine.vmidefaults import HYPERV_NEEDS
 
 MIN_SPINLOCKS: Final = 4096
 MAX_VENDOR_LENGTH: Final = 12
@@ -18,7 +18,7 @@ _NESTING: Final = "vmx"
 
 
 def check_hyperv(features: Features, hyperv: FeatureHyperv, cpu: CPU | None, at: str) -> Iterator[FieldError]:
-    """Check the enlightenments; `at` is their path."""
+    """Check the Hyper-V enlightenments of a guest; `at` is the field path of the enlightenments."""
     passthrough = features.hyperv_passthrough
     if passthrough is not None and passthrough.enabled is not False:
         reason = "Cannot explicitly set hyperV features if HypervPassthrough is being used"

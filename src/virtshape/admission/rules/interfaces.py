@@ -12,7 +12,7 @@ from virtshape.api.kubevirt.devices import PCI_ADDRESS
 from virtshape.api.kubevirt.network import DHCPOptions, Interface, Network
 
 RESERVED_MAC: Final = "02:00:00:00:00:00"
-"""MAC address of the in-pod bridge that masquerade uses."""
+"""MAC address of the in-pod bridge, which the masquerade binding uses."""
 
 _BINDINGS: Final = list_members(
     Interface, "masquerade", "bridge", "sriov", "passt_binding", "binding", "macvtap", "passt", "slirp"
@@ -24,7 +24,7 @@ _GONE_BINDINGS: Final = {
 }
 _UNPLUGGABLE: Final = frozenset({"sriov", "passtBinding"})
 MODELS: Final = ("virtio", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139")
-_STATES: Final = ("up", "down", "absent")
+STATES: Final = ("up", "down", "absent")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MAC: Final = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
 _MIN_OPTION, _MAX_OPTION = 224, 254
@@ -33,7 +33,7 @@ Bindings = list[tuple[str, Any]]
 
 
 def check_interface(interface: Interface, network: Network | None, at: str, index: int) -> Iterator[FieldError]:
-    """Check one interface and its network; `at` is the path of the interface list."""
+    """Check one interface and its network; `at` is the field path of the interface list."""
     bindings = _BINDINGS.list_values(interface)
     if bindings:
         yield from _check_bindings(interface, bindings, network, f"{at}[{index}]")
@@ -78,9 +78,9 @@ def _check_bindings(interface: Interface, bindings: Bindings, network: Network |
 def _check_state(
     interface: Interface, state: str, bindings: Bindings, network: Network | None, field: str
 ) -> Iterator[FieldError]:
-    if state not in _STATES:
+    if state not in STATES:
         reason = f"logical {interface.name} interface state value is unsupported: {state}"
-        yield FieldError(field, f"{reason}; use one of {', '.join(_STATES)}", rule="unsupported-value")
+        yield FieldError(field, f"{reason}; use one of {', '.join(STATES)}", rule="unsupported-value")
         return
     subject = f'"{interface.name}" interface\'s state "{state}"'
     if state == "absent":

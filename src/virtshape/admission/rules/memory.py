@@ -14,7 +14,7 @@ _MIN_MEMORY: Final = Decimal(10**6)
 
 
 def check_guest_memory(domain: DomainSpec, at: str) -> Iterator[FieldError]:
-    """Check memory and memory resources; `at` is the path of the domain."""
+    """Check the guest's memory, and its memory request and limit; `at` is the field path of the domain."""
     resources, memory = domain.resources, domain.memory
     guest = memory.guest if memory is not None else None
     if resources is not None and (resources.requests or resources.limits):
@@ -46,7 +46,7 @@ def _check_pages(pages: Hugepages, at_size: str, given: Quantity | None, at_give
     try:
         size = Quantity(pages.page_size or "")
     except ValueError:
-        message = f"{at_size} '{pages.page_size}': is not a quantity, for example 2Mi"
+        message = f"{at_size} '{pages.page_size}': must be a quantity such as 2Mi"
         yield FieldError(at_size, message, rule="invalid-value")
         return
     if size.amount <= 0:

@@ -1,4 +1,4 @@
-"""Validate host name, subdomain and DNS settings of a guest."""
+"""Validate the host name, subdomain and DNS settings of a guest."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ _SPELLING: Final = "use lower case letters, digits and '-', beginning and ending
 
 
 def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check host name, subdomain and DNS settings."""
+    """Check the host name, subdomain and DNS settings of a guest; `root` is the field path of the guest's spec."""
     if spec.hostname and not is_label(spec.hostname):
-        reason = f"{_SPELLING}, at most {MAX_LABEL_LENGTH} of them"
+        reason = f"{_SPELLING}, at most {MAX_LABEL_LENGTH} characters"
         message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {reason}"
         yield FieldError(f"{root}.hostname", message, rule="invalid-name")
     if spec.subdomain and not is_subdomain(spec.subdomain):
-        reason = f"{_SPELLING}, in parts between dots, at most {MAX_SUBDOMAIN_LENGTH} of them"
+        reason = f"{_SPELLING}, in parts separated by dots, at most {MAX_SUBDOMAIN_LENGTH} characters"
         message = f"{root}.subdomain does not conform to the kubernetes DNS_SUBDOMAIN rules : {reason}"
         yield FieldError(f"{root}.subdomain", message, rule="invalid-name")
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
@@ -36,7 +36,7 @@ def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[F
         yield from _check_dns(spec.dns_config, f"{root}.dnsConfig")
 
 
-@lru_cache(maxsize=1024)  # disks have the same few names in most VMs
+@lru_cache(maxsize=1024)  # cached, because most VMs use the same few disk names
 def is_label(text: str) -> bool:
     """Return True if the text is a DNS label."""
     return len(text) <= MAX_LABEL_LENGTH and _LABEL.fullmatch(text) is not None

@@ -14,7 +14,7 @@ _MAX_ACPI_INDEX: Final = 16 * 1024 - 1
 
 
 def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check networks and interfaces."""
+    """Check the networks and interfaces of a guest; `root` is the field path of the guest's spec."""
     networks, interfaces = spec.networks or (), spec.domain.devices.interfaces or ()
     if not (networks or interfaces):
         return

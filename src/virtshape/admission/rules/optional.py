@@ -1,22 +1,22 @@
-"""Rules for fields that few guests set. Each rule runs only if its field is set, which keeps admission fast."""
+"""Rules for fields that few guests set. Each rule runs only if its field is set, so that admission is fast."""
 
 from collections.abc import Sequence
 
 from virtshape.admission.rules.affinity import check_affinity
 from virtshape.admission.rules.architecture import check_architecture
-from virtshape.admission.rules.claims import check_claims
 from virtshape.admission.rules.credentials import check_credentials
 from virtshape.admission.rules.disks import check_disk_volumes
 from virtshape.admission.rules.firmware import check_acpi_tables
 from virtshape.admission.rules.hyperv import check_hyperv
+from virtshape.admission.rules.launchsecurity import check_launch_security
 from virtshape.admission.rules.names import is_label
-from virtshape.admission.rules.security import check_launch_security
+from virtshape.admission.rules.resourceclaims import check_claims
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[FieldError]:
-    """Return the violations in optional fields of a VMI spec before expansion; `root` is its path."""
+    """Return the violations in optional fields of a VMI spec before expansion; `root` is the spec's field path."""
     found: list[FieldError] = []
     domain, devices = spec.domain, spec.domain.devices
     if spec.access_credentials:
@@ -38,7 +38,7 @@ def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Fiel
 
 
 def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[FieldError]:
-    """Return the violations in optional fields of a VMI spec after expansion; `root` is its path."""
+    """Return the violations in optional fields of a VMI spec after expansion; `root` is the spec's field path."""
     found: list[FieldError] = []
     if spec.domain.launch_security is not None:
         found += check_launch_security(spec, spec.domain.launch_security, root)
@@ -58,7 +58,7 @@ def _has_odd_disk(spec: VirtualMachineInstanceSpec) -> bool:
     for disk in spec.domain.devices.disks or ():
         if disk.lun is not None or not is_label(disk.name):
             return True
-    for volume in spec.volumes or ():  # noqa: SIM110 - as above
+    for volume in spec.volumes or ():  # noqa: SIM110 - a generator is slower than the loop
         if volume.downward_metrics is not None:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Validate readiness and liveness probes: one handler each, and valid times."""
+"""Validate readiness and liveness probes: each must have one handler and valid times."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ _TIMES: Final = list_members(
 
 
 def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check the readiness and liveness probes."""
+    """Check the readiness and liveness probes of a guest; `root` is the field path of the guest's spec."""
     if spec.readiness_probe is not None:
         yield from _check_probe(spec.readiness_probe, spec, f"{root}.readinessProbe")
     probe = spec.liveness_probe

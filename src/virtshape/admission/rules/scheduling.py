@@ -8,7 +8,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def check_scheduling(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check the scheduling fields of a VMI spec."""
+    """Check tolerations, spread constraints, start strategy and grace period; `root` is the field path of the spec."""
     for index, toleration in enumerate(spec.tolerations or ()):
         yield from _check_toleration(toleration, f"{root}.tolerations[{index}]")
     if spec.topology_spread_constraints:

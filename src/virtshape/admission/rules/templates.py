@@ -1,4 +1,4 @@
-"""Validate dataVolumeTemplates of a VM: unique name, used by a volume, with a source and storage."""
+"""Validate dataVolumeTemplates: each template needs a unique name, a volume that uses it, a source and storage."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ _SOURCES: Final = list_members(DataVolumeSource)
 
 
 def check_templates(vm: VirtualMachine) -> Iterator[FieldError]:
-    """Check the DataVolume templates of a VM."""
+    """Check the dataVolumeTemplates of a VM."""
     used, namespace = _find_used(vm.spec), namespace_of(vm)
     seen: set[str] = set()
     for index, template in enumerate(vm.spec.data_volume_templates or ()):

@@ -1,25 +1,18 @@
-"""All rules for a VM that do not need the objects it refers to."""
+"""Rules for a VM outside its guest's spec that do not depend on other objects."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.checkresult import DEPRECATED
 from virtshape.admission.rules.checks import check_value, describe_unsupported
-from virtshape.admission.rules.instance import check_instance, check_labels
 from virtshape.admission.rules.templates import check_templates
+from virtshape.admission.rules.vmi import check_labels
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineSpec
 from virtshape.engine.apply import TEMPLATE_ROOT
 
-_VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
+VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
 RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once", "WaitAsReceiver")
-
-
-def check_vm(vm: VirtualMachine) -> Iterator[FieldError]:
-    """Yield all violations of the VM, including those in the guest's spec."""
-    yield from check_vm_without_guest(vm)
-    if vm.spec.template.spec is not None:
-        yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)
 
 
 def check_vm_without_guest(vm: VirtualMachine) -> Iterator[FieldError]:
@@ -27,18 +20,23 @@ def check_vm_without_guest(vm: VirtualMachine) -> Iterator[FieldError]:
     spec, metadata = vm.spec, vm.spec.template.metadata
     yield from check_run_strategy(spec)
     if spec.update_volumes_strategy:
-        yield from check_value("spec", "updateVolumesStrategy", spec.update_volumes_strategy, _VOLUME_STRATEGIES)
+        yield from check_value("spec", "updateVolumesStrategy", spec.update_volumes_strategy, VOLUME_STRATEGIES)
     if spec.data_volume_templates:
         yield from check_templates(vm)
     if metadata is not None and metadata.labels:
         yield from check_labels(metadata.labels, "spec.template.metadata.labels")
-    if spec.template.spec is None:
+    yield from check_template_spec(vm)
+
+
+def check_template_spec(vm: VirtualMachine) -> Iterator[FieldError]:
+    """Check that the template has a spec; defaulting has already added one if the VM's preference exists."""
+    if vm.spec.template.spec is None:
         message = 'missing required field "spec" of the template'
         yield FieldError(TEMPLATE_ROOT, message, VALUE_REQUIRED, rule="missing-field")
 
 
 def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[FieldError]:
-    """Check that exactly one of `running` and `runStrategy` is set, and that the run strategy is supported."""
+    """Check that exactly one of `running` and `runStrategy` is set and supported; warn that `running` is deprecated."""
     strategy = spec.run_strategy
     if spec.running is not None:
         if strategy is not None:

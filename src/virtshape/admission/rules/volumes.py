@@ -22,7 +22,7 @@ _WIRE: Final = {"claim_name": "claimName", "secret_name": "secretName", "service
 
 
 def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[FieldError]:
-    """Check that each volume has one complete source."""
+    """Check that each volume has exactly one source, and that the source is valid; `at` is the path of the volumes."""
     sole: list[str] = []
     for index, volume in enumerate(volumes):
         sources = SOURCES.list_values(volume)

@@ -1,4 +1,4 @@
-"""Short guest specs for tables of rules: only the fields that a case is about."""
+"""Builders of short guest specs for table tests of admission rules, and assertions about the reported problems."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from virtshape.api.model import JsonObject
 
 Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[FieldError]]
 Findings = list[tuple[str, str]]
-"""Fields and expected messages, in KubeVirt's wording where it has one."""
+"""Pairs of a field and a message; expected messages use KubeVirt's wording if KubeVirt reports the same problem."""
 
 D = "spec.domain"
 VOLUMES: list[JsonObject] = [{"name": "root", "containerDisk": {"image": "i"}}]

@@ -103,10 +103,10 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_feature_that_the_architecture_lacks_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_optional_complete, tree, expected)
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_supported_features_of_the_architecture_are_accepted(tree: JsonObject) -> None:
+def test_guest_features_that_the_architecture_supports_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional_complete, tree, [])

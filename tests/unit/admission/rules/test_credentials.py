@@ -87,7 +87,7 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_access_credential_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_optional, tree, expected)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, Findings, assert_findings, devices, disk
 
-from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.rules.vmi import check_guest
 from virtshape.api.model import JsonObject
 
 DISK = f"{D}.devices.disks[0]"
@@ -76,5 +76,5 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_device_or_boot_order_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_guest, tree, expected)

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.admission.rules.guests import VOLUMES, D, Findings, assert_findings, devices, disk, guest, volume
 
-from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.rules.vmi import check_guest
 from virtshape.api.model import JsonObject
 
 DISK = f"{D}.devices.disks[0]"
@@ -121,5 +121,5 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_disk_or_filesystem_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_guest, tree, expected)

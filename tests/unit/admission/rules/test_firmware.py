@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.admission.rules.guests import D, Findings, assert_findings, domain
 
-from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.rules.vmi import check_guest
 from virtshape.api.model import JsonObject
 
 INVALID: dict[str, tuple[JsonObject, Findings]] = {
@@ -75,5 +75,5 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_firmware_setting_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_guest, tree, expected)

@@ -77,10 +77,10 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_hyperv_setting_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_optional, tree, expected)
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_enlightenments_with_their_dependencies_are_accepted(tree: JsonObject) -> None:
+def test_valid_hyperv_settings_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional, tree, [])

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.admission.rules.guests import D, Findings, assert_findings, domain
 
-from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.rules.vmi import check_guest
 from virtshape.api.model import JsonObject
 
 PINNED: JsonObject = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
@@ -69,7 +69,7 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
     ),
     "invalid page size": (
         domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "big"}}),
-        [(f"{D}.memory.hugepages.pageSize", "'big': is not a quantity")],
+        [(f"{D}.memory.hugepages.pageSize", "'big': must be a quantity such as 2Mi")],
     ),
     "page size 0": (
         domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "0"}}),
@@ -87,5 +87,5 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_memory_setting_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_guest, tree, expected)

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.admission.rules.guests import POD, D, Findings, assert_findings, devices, guest, interface
 
-from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.rules.vmi import check_guest
 from virtshape.api.model import JsonObject
 
 INTERFACE = f"{D}.devices.interfaces[0]"
@@ -160,7 +160,7 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
     ),
     "port ranges with a bridge binding": (
         interface(bridge={}, portRanges=[{"start": 1, "end": 2, "protocol": "TCP"}]),
-        [(f"{INTERFACE}.portRanges", "needs an interface bound by masquerade")],
+        [(f"{INTERFACE}.portRanges", "requires an interface with the binding masquerade")],
     ),
     "port range with its end before its start": (
         interface(masquerade={}, portRanges=[{"start": 2, "end": 1, "protocol": "SMTP"}]),
@@ -203,5 +203,5 @@ INVALID: dict[str, tuple[JsonObject, Findings]] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_network_or_interface_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_guest, tree, expected)

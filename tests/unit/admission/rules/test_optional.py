@@ -62,10 +62,10 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_volume_of_a_disk_or_acpi_table_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_optional, tree, expected)
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_volumes_of_disks_and_acpi_tables_are_accepted(tree: JsonObject) -> None:
+def test_valid_volumes_of_disks_and_acpi_tables_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional, tree, [])

@@ -3,20 +3,18 @@
 from typing import Any
 
 import pytest
-from tests.support.admission import check_vm
+from tests.support.admission import check_vm, dry_run_vm
 from tests.support.build import (
     build_instancetype_spec,
     build_preference_spec,
     build_vm,
 )
 
-from virtshape.admission.dryrun import dry_run_vm
 from virtshape.api.codec import from_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
 from virtshape.engine.expand import Shape
-from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.topology import TOPOLOGIES
 
 DOMAIN = "spec.template.spec.domain"
@@ -63,16 +61,16 @@ def fields(conflicts: list[FieldError]) -> list[tuple[str, ...]]:
         "cores and limits",
     ],
 )
-def test_vm_without_matchers_is_checked_for_its_own_sizes(vm: JsonObject, found: list[tuple[str, ...]]) -> None:
+def test_sizes_of_a_vm_without_matchers_are_checked(vm: JsonObject, found: list[tuple[str, ...]]) -> None:
     assert fields(check(**vm)) == found
 
 
 def list_warnings(**vm: Any) -> list[str]:
-    return [one.message for one in dry_run_vm(build_vm(**vm), Shape(), None, DEFAULT_ARCHITECTURE).warnings]
+    return [one.message for one in dry_run_vm(build_vm(**vm), Shape()).warnings]
 
 
 @pytest.mark.parametrize("named", [{}, {"preference": "linux"}], ids=["no matchers", "only a preference"])
-def test_vm_without_instancetype_and_memory_has_a_warning(named: JsonObject) -> None:
+def test_vm_without_instancetype_and_memory_causes_a_warning(named: JsonObject) -> None:
     (warning,) = list_warnings(**named)
     assert f"set {DOMAIN}.memory.guest in the VM" in warning
     assert "choose an instance type that sets spec.memory.guest" in warning
@@ -82,20 +80,20 @@ def test_vm_without_instancetype_and_memory_has_a_warning(named: JsonObject) -> 
 ZERO: JsonObject = {"cpu": {"guest": 0}, "memory": {"guest": "0"}}
 
 
-def test_vm_is_checked_for_the_sizes_that_are_0_in_its_instancetype() -> None:
+def test_size_of_0_in_an_instancetype_counts_as_no_size() -> None:
     assert check(ZERO, cpu_guest=4, memory="4Gi") == []
     assert check(ZERO, SPREAD, cpu_guest=4, domain={"resources": {"requests": {"memory": "1Gi"}}}) == []
     assert check(ZERO) == []
     assert fields(check(ZERO, memory="0")) == [NO_MEMORY]
     shape = Shape(build_instancetype_spec(**ZERO))
-    (warning,) = dry_run_vm(build_vm(instancetype="x"), shape, None, DEFAULT_ARCHITECTURE).warnings
+    (warning,) = dry_run_vm(build_vm(instancetype="x"), shape).warnings
     assert "choose an instance type that sets spec.memory.guest" in warning.message
 
 
 def test_vm_may_set_sizes_that_are_0_in_its_instancetype() -> None:
     shape = Shape(build_instancetype_spec(**ZERO))
     vm = build_vm(instancetype="x", cpu_guest=4, memory="4Gi")
-    domain = dry_run_vm(vm, shape, None, DEFAULT_ARCHITECTURE).spec.domain
+    domain = dry_run_vm(vm, shape).spec.domain
     assert domain.cpu is not None
     assert domain.memory is not None
     assert (domain.cpu.sockets, domain.memory.guest) == (4, "4Gi")
@@ -131,7 +129,7 @@ def test_vm_with_a_missing_instancetype_requires_no_memory() -> None:
         ),
     ],
 )
-def test_vm_must_set_sizes_that_the_instancetype_leaves_open(domain: JsonObject, found: list[str]) -> None:
+def test_sizes_of_a_vm_whose_instancetype_has_no_size_are_checked(domain: JsonObject, found: list[str]) -> None:
     assert fields(check(SIZELESS, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
 
 
@@ -145,7 +143,7 @@ def test_vm_must_set_sizes_that_the_instancetype_leaves_open(domain: JsonObject,
         pytest.param({"cpu": None}, {"cpu": {"guest": 4}}, [], id="memory given once"),
     ],
 )
-def test_sizes_set_by_both_vm_and_instancetype_conflict(
+def test_only_sizes_set_by_both_vm_and_instancetype_conflict(
     instancetype: JsonObject, domain: JsonObject, found: list[str]
 ) -> None:
     assert fields(check(instancetype, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
@@ -153,7 +151,7 @@ def test_sizes_set_by_both_vm_and_instancetype_conflict(
 
 @pytest.mark.parametrize("name", [*TOPOLOGIES, None])
 @pytest.mark.parametrize("vcpus", [3, 4])
-def test_vcpus_of_the_vm_that_cannot_be_spread_are_rejected(name: str | None, vcpus: int) -> None:
+def test_vcpus_of_the_vm_are_rejected_only_if_they_cannot_be_spread(name: str | None, vcpus: int) -> None:
     preference = {"cpu": {"preferredCPUTopology": name}}
     found = fields(check(SIZELESS, preference, cpu_guest=vcpus, memory="1Gi"))
     assert found == ([(f"{DOMAIN}.cpu.guest",)] if (name, vcpus) == ("spread", 3) else [])
@@ -168,7 +166,9 @@ def test_vcpus_of_the_vm_that_cannot_be_spread_are_rejected(name: str | None, vc
         ({"topology": {"cores": 2, "sockets": 3}}, None),
     ],
 )
-def test_vcpus_of_an_instancetype_that_cannot_be_spread_are_rejected(cpu: JsonObject, field: str | None) -> None:
+def test_vcpus_of_an_instancetype_are_rejected_only_if_they_cannot_be_spread(
+    cpu: JsonObject, field: str | None
+) -> None:
     assert fields(check({"cpu": cpu}, SPREAD)) == ([] if field is None else [(field,)])
 
 
@@ -196,20 +196,20 @@ def test_spread_problems_and_conflicts_are_reported_together() -> None:
         pytest.param(
             None, {"cpu_guest": 4, "memory": "1Gi"}, 5, f"{DOMAIN}.cpu.guest", id="too few without an instance type"
         ),
-        pytest.param(SIZELESS, {"memory": "1Gi"}, 1, None, id="one vCPU is enough for an open-size instance type"),
+        pytest.param(SIZELESS, {"memory": "1Gi"}, 1, None, id="one vCPU is enough without a size"),
         pytest.param(
             SIZELESS,
             {"memory": "1Gi"},
             2,
             f"{DOMAIN}.cpu.guest",
-            id="one vCPU is too few for an open-size instance type",
+            id="one vCPU is too few without a size",
         ),
         pytest.param(None, {"memory": "1Gi"}, 1, None, id="one vCPU is enough without sizes"),
         pytest.param(None, {"memory": "1Gi"}, 2, f"{DOMAIN}.cpu.sockets", id="one vCPU is too few without sizes"),
     ],
 )
 @pytest.mark.parametrize("name", [None, "sockets"])
-def test_too_few_vcpus_for_the_preference_are_rejected(
+def test_vcpus_are_rejected_only_if_the_preference_requires_more(
     instancetype: JsonObject | None, vm: JsonObject, required: int, found: str | None, name: str | None
 ) -> None:
     preference = {"requirements": {"cpu": {"guest": required}}, "cpu": {"preferredCPUTopology": name}}
@@ -237,9 +237,9 @@ def test_vcpus_of_the_vm_meet_requirements_with_any_topology(name: str) -> None:
         (None, {"memory": "1Gi"}, f"{DOMAIN}.memory"),
         ({"memory": {"guest": "4Gi", "overcommitPercent": 50}}, {}, None),
     ],
-    ids=["given", "own", "enough", "enough by request", "plain", "overcommitted"],
+    ids=["instance type", "VM", "enough in the VM", "enough as a request", "no instance type", "overcommitted"],
 )
-def test_too_little_memory_for_the_preference_is_rejected(
+def test_memory_is_rejected_only_if_the_preference_requires_more(
     instancetype: JsonObject | None, vm: JsonObject, found: str | None
 ) -> None:
     conflicts = check(instancetype, {"requirements": {"memory": {"guest": "4Gi"}}}, **vm)

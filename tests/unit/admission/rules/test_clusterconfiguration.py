@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.admission.rules.guests import D, interface, read
 
-from virtshape.admission.rules.configured import check_configured
+from virtshape.admission.rules.clusterconfiguration import check_configured
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
@@ -44,13 +44,13 @@ CASES: dict[str, tuple[JsonObject, JsonObject | None, list[str]]] = {
 
 
 @pytest.mark.parametrize(("tree", "configuration", "fields"), CASES.values(), ids=CASES)
-def test_field_that_the_configuration_does_not_allow_is_reported(
+def test_only_fields_that_the_configuration_forbids_are_reported(
     tree: JsonObject, configuration: Any, fields: list[str]
 ) -> None:
     settings = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert [each.field for each in check_configured(read(tree), "spec", settings)] == fields
 
 
-def test_unsupported_machine_type_lists_the_allowed_ones() -> None:
+def test_error_for_an_unsupported_machine_type_lists_the_allowed_types() -> None:
     (violation,) = check_configured(read(machine("pc")), "spec", None)
     assert violation.message == "spec.domain.machine.type is not supported: pc (allowed values: [q35* pc-q35*])"

@@ -3,14 +3,13 @@
 from typing import Any
 
 import pytest
+from tests.support.admission import mutate_vm
 from tests.support.build import build_flavor_preference, build_preference, build_revision, build_source, build_vm
 
-from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects
-from virtshape.resolve.search import run_search
 
 INFERENCE: JsonObject = {"inferFromVolume": "root"}
 VOLUMES: JsonObject = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "base"}}]}
@@ -26,7 +25,7 @@ TEMPLATES: list[JsonObject] = [{"metadata": {"name": "dv"}, "spec": {"storage": 
 
 
 def mutate(vm: Any, *objects: Any, old: Any = None) -> tuple[JsonObject, list[str]]:
-    mutated = run_search(mutate_vm(vm, old), Objects(objects).find)
+    mutated = mutate_vm(vm, Objects(objects), old)
     assert mutated.vm is vm
     return to_tree(vm), [warning.message for warning in mutated.warnings]
 
@@ -35,11 +34,11 @@ def build_claim(**marks: Any) -> Any:
     return build_source("PersistentVolumeClaim", "base", **marks)
 
 
-def test_vm_without_matchers_is_unchanged() -> None:
+def test_mutation_leaves_a_vm_without_matchers_unchanged() -> None:
     assert mutate(build_vm(memory="1Gi")) == (to_tree(build_vm(memory="1Gi")), [])
 
 
-def test_only_persistent_preferences_are_written() -> None:
+def test_only_preferences_that_must_not_change_are_written_to_the_vm() -> None:
     vm = build_vm(preference="linux", dataVolumeTemplates=TEMPLATES)
     tree, warnings = mutate(vm, build_preference("linux", **LASTING))
     expected = build_vm(
@@ -51,7 +50,7 @@ def test_only_persistent_preferences_are_written() -> None:
     assert (tree, warnings) == (to_tree(expected), [])
 
 
-def test_persistent_defaults_do_not_replace_fields_of_the_vm() -> None:
+def test_written_preferences_do_not_replace_fields_of_the_vm() -> None:
     own: JsonObject = {
         "preference": "linux",
         "domain": {"machine": {"type": "q35"}},
@@ -67,7 +66,7 @@ def test_preference_of_the_flavor_group_is_used_with_a_flavor() -> None:
     assert tree["spec"]["template"]["spec"]["domain"]["machine"] == {"type": "pc"}
 
 
-def test_preference_of_a_revision_is_used() -> None:
+def test_preference_is_read_from_the_named_revision() -> None:
     kept = to_tree(build_preference("linux", machine={"preferredMachineType": "pc"}))
     vm = build_vm(preference={"name": "linux", "revisionName": "r"})
     live = build_preference("linux", machine={"preferredMachineType": "q35"})
@@ -76,7 +75,7 @@ def test_preference_of_a_revision_is_used() -> None:
 
 
 @pytest.mark.parametrize("matcher", ["gone", "Pod/linux", {"name": "linux", "revisionName": "gone"}])
-def test_missing_preference_is_left_to_validation(matcher: str | JsonObject) -> None:
+def test_missing_preference_leaves_the_vm_unchanged(matcher: str | JsonObject) -> None:
     before = to_tree(build_vm(preference=matcher))
     assert mutate(build_vm(preference=matcher), build_preference("linux", **LASTING)) == (before, [])
 
@@ -99,7 +98,7 @@ def test_missing_preference_is_left_to_validation(matcher: str | JsonObject) -> 
     ],
     ids=["annotations", "labels"],
 )
-def test_inferred_preference_is_written(marks: JsonObject) -> None:
+def test_inferred_instancetype_and_preference_are_written_to_the_vm(marks: JsonObject) -> None:
     vm = build_vm(instancetype=INFERENCE, preference=INFERENCE, template=VOLUMES)
     tree, warnings = mutate(vm, build_claim(**marks), build_preference("linux", **LASTING))
     assert tree["spec"]["instancetype"] == {"name": "small", "kind": "virtualmachineclusterinstancetype"}
@@ -108,7 +107,7 @@ def test_inferred_preference_is_written(marks: JsonObject) -> None:
     assert warnings == []
 
 
-def test_failed_inference_is_a_warning_with_policy_ignore() -> None:
+def test_failed_inference_causes_a_warning_with_policy_ignore() -> None:
     matcher = {**INFERENCE, "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(instancetype=matcher, preference=matcher, template=VOLUMES, memory="512Mi")
     tree, warnings = mutate(vm, build_claim())
@@ -117,7 +116,7 @@ def test_failed_inference_is_a_warning_with_policy_ignore() -> None:
     assert [warning.partition(":")[0] for warning in warnings] == ["spec.instancetype", "spec.preference"]
 
 
-def test_failed_inference_is_rejected_by_default() -> None:
+def test_vm_is_rejected_by_default_if_inference_fails() -> None:
     with pytest.raises(StatusError, match="unable to find required") as refused:
         mutate(build_vm(instancetype=INFERENCE, template=VOLUMES), build_claim())
     assert refused.value.code == 400
@@ -147,7 +146,7 @@ def test_change_of_the_instancetype_with_a_user_revision_is_rejected() -> None:
         mutate(build_vm(instancetype={"name": "b", "revisionName": "mine"}), old=old)
 
 
-def test_change_that_keeps_the_instancetype_keeps_its_revision() -> None:
+def test_update_with_the_same_instancetype_keeps_its_revision() -> None:
     matcher = {"name": "a", "revisionName": "captured"}
     tree, _ = mutate(
         build_vm(instancetype=matcher, runStrategy="Halted"), old=build_vm(instancetype=matcher, status=CAPTURED)
@@ -167,7 +166,7 @@ def test_reapplied_manifest_keeps_the_inferred_matcher() -> None:
     assert warnings == [f"spec.instancetype: small was inferred before and is kept; {advice}"]
 
 
-def test_changed_name_with_inference_is_rejected() -> None:
+def test_changed_matcher_name_with_inference_is_rejected() -> None:
     again = build_vm(instancetype={"name": "large", **INFERENCE}, template=VOLUMES)
     with pytest.raises(StatusError) as refused:
         mutate(again, build_claim(), old=build_vm(instancetype=INFERRED, template=VOLUMES))

@@ -4,7 +4,7 @@ import pytest
 from tests.support.build import build_vm
 from tests.support.storageobjects import build_data_volume
 
-from virtshape.admission.clones import (
+from virtshape.admission.clonesources import (
     CloneSources,
     find_clone_request,
     find_service_account,
@@ -77,7 +77,7 @@ def test_source_namespaces_of_a_data_source_are_found(name: str, namespaces: set
     assert list_foreign_targets(from_tree(SOURCES[f"default/{name}"], DataSourceSource), "default") == namespaces
 
 
-def test_service_account_of_a_vm_is_found() -> None:
+def test_service_account_of_a_clone_comes_from_a_volume_or_is_named_default() -> None:
     volumes = [{"name": "a", "serviceAccount": {"serviceAccountName": "robot"}}]
     assert find_service_account(build_vm(template={"volumes": volumes})) == "robot"
     assert find_service_account(build_vm()) == "default"

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from virtshape.admission.rules.checks import DUPLICATE
-from virtshape.api.diagnosis import quote
 from virtshape.api.fielderror import VALUE_NOT_FOUND, VALUE_REQUIRED, FieldError
 from virtshape.api.kubevirt.devices import GPU, HostDevice
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceResourceClaim, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Network
+from virtshape.api.spelling import quote
 
 _RULE: Final = "impossible-combination"
 
 
 def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Check the resource claims and their users; `root` is the path of the guest's spec."""
+    """Check the resource claims, and the devices and networks that use them; `root` is the path of the guest's spec."""
     devices, networks = spec.domain.devices, spec.networks or ()
     known = {claim.name for claim in spec.resource_claims or ()}
     taken: dict[tuple[str, str], str] = {}

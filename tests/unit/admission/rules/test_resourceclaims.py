@@ -96,10 +96,10 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_resource_claim_of_a_device_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_optional, tree, expected)
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_devices_with_valid_claims_are_accepted(tree: JsonObject) -> None:
+def test_devices_with_valid_resource_claims_are_accepted(tree: JsonObject) -> None:
     assert_findings(check_optional, tree, [])

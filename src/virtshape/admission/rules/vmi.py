@@ -6,8 +6,8 @@ from typing import Final
 from virtshape.admission.rules.checks import NOT_SUPPORTED
 from virtshape.admission.rules.clock import check_clock
 from virtshape.admission.rules.cpu import check_cpus
-from virtshape.admission.rules.devices import check_boot_orders, check_devices
-from virtshape.admission.rules.disks import check_disks
+from virtshape.admission.rules.devices import check_devices
+from virtshape.admission.rules.disks import check_boot_orders, check_disks
 from virtshape.admission.rules.firmware import check_firmware
 from virtshape.admission.rules.memory import check_guest_memory
 from virtshape.admission.rules.names import check_guest_names
@@ -19,8 +19,8 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.wellknown import CREATED_BY_LABEL, NODE_LABEL, SCHEDULABLE_LABEL
 
-_EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
-_IO_THREADS_POLICIES: Final = ("shared", "auto", "supplementalPool")
+EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
+IO_THREADS_POLICIES: Final = ("shared", "auto", "supplementalPool")
 ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
 RESERVED_LABELS: Final = frozenset(
     {
@@ -35,21 +35,21 @@ RESERVED_LABELS: Final = frozenset(
 
 
 def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldError]:
-    """Yield all violations of a VMI spec before expansion; `root` is its path."""
+    """Yield all violations of a VMI spec before expansion; `root` is the spec's field path."""
     domain = spec.domain
     at_devices = f"{root}.domain.devices"
-    if spec.eviction_strategy and spec.eviction_strategy not in _EVICTION_STRATEGIES:
+    if spec.eviction_strategy and spec.eviction_strategy not in EVICTION_STRATEGIES:
         field = f"{root}.evictionStrategy"
         reason = f"{field} is set with an unrecognized option: {spec.eviction_strategy}"
-        yield FieldError(field, f"{reason}; use one of {', '.join(_EVICTION_STRATEGIES)}", rule="unsupported-value")
+        yield FieldError(field, f"{reason}; use one of {', '.join(EVICTION_STRATEGIES)}", rule="unsupported-value")
     if spec.architecture and spec.architecture not in ARCHITECTURES:
         reason = f"unsupported architecture: {spec.architecture}"
         yield FieldError(
             f"{root}.architecture", f"{reason}; use one of {', '.join(ARCHITECTURES)}", rule="unsupported-value"
         )
-    if domain.io_threads_policy and domain.io_threads_policy not in _IO_THREADS_POLICIES:
+    if domain.io_threads_policy and domain.io_threads_policy not in IO_THREADS_POLICIES:
         reason = f"Invalid IOThreadsPolicy ({domain.io_threads_policy})"
-        message = f"{reason}: use one of {', '.join(_IO_THREADS_POLICIES)}"
+        message = f"{reason}: use one of {', '.join(IO_THREADS_POLICIES)}"
         yield FieldError(f"{root}.domain.ioThreadsPolicy", message, rule="unsupported-value")
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
@@ -80,7 +80,7 @@ def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[FieldEr
 
 
 def check_labels(labels: Mapping[str, str], at: str) -> Iterator[FieldError]:
-    """Report reserved labels; `at` is the path of the labels."""
+    """Yield an error if there are reserved labels; `at` is the field path of the labels."""
     if not RESERVED_LABELS.isdisjoint(labels):
         reserved = ", ".join(sorted(RESERVED_LABELS & labels.keys()))
         reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
@@ -88,7 +88,7 @@ def check_labels(labels: Mapping[str, str], at: str) -> Iterator[FieldError]:
 
 
 def check_label_changes(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[FieldError]:
-    """Report changes to reserved labels; `before` are the previous labels."""
+    """Yield an error if reserved labels were added, changed or removed; `before` has the previous labels."""
     changed = sorted(label for label in RESERVED_LABELS if labels.get(label) != before.get(label))
     if changed:
         reason = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"

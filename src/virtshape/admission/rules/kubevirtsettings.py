@@ -8,8 +8,7 @@ from msgspec import inspect
 
 from virtshape.admission.checkresult import DEPRECATED, NO_EFFECT
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_value
-from virtshape.admission.rules.featuregates import describe_feature_gate
-from virtshape.api.diagnosis import suggest
+from virtshape.admission.rules.featuregates import find_feature_gate_warning
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
 from virtshape.api.kubevirt.hostdevices import (
@@ -21,9 +20,10 @@ from virtshape.api.kubevirt.hostdevices import (
 from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
 from virtshape.api.kubevirt.noeffect import has_effect
 from virtshape.api.model import JsonObject
+from virtshape.api.spelling import suggest
 
 AT: Final = "spec.configuration"
-_CHOICES: Final = (
+CHOICES: Final = (
     ("evictionStrategy", ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")),
     ("vmRolloutStrategy", ("LiveUpdate", "Stage")),
     ("instancetype.referencePolicy", ("reference", "expand", "expandAll")),
@@ -39,8 +39,8 @@ _DEPRECATED: Final = {
 
 
 def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> Iterator[FieldError]:
-    """Yield all violations of a configuration; `tree` is the JSON it was decoded from."""
-    for name, allowed in _CHOICES:
+    """Yield all violations of a configuration; `tree` is the JSON object that it was decoded from."""
+    for name, allowed in CHOICES:
         yield from check_value(AT, name, _find(tree, name), allowed)
     if configuration.developer_configuration is not None:
         yield from _check_gates(configuration.developer_configuration, f"{AT}.developerConfiguration")
@@ -84,7 +84,7 @@ def _check_gates(developer: DeveloperConfiguration, at: str) -> Iterator[FieldEr
             message = f"feature gate {name} is also in featureGates: remove it from one of the lists"
             yield FieldError(f"{at}.disabledFeatureGates[{index}]", message, rule="impossible-combination")
     for name in dict.fromkeys([*enabled, *disabled]):
-        reason = describe_feature_gate(name)
+        reason = find_feature_gate_warning(name)
         if reason is not None:
             yield FieldError(f"{at}.featureGates", reason, rule=DEPRECATED)
 
@@ -116,12 +116,12 @@ def _check_providers(permitted: PermittedHostDevices, at: str) -> Iterator[Field
             if not device.external_resource_provider:
                 field = f"{at}.{name}[{index}].externalResourceProvider"
                 advice = f"a device plugin must provide {device.resource_name}"
-                message = f"{field}: virtshape does not discover devices: {advice}; set it to true"
+                message = f"{field} should be true: {advice}, because virtshape does not discover devices"
                 yield FieldError(field, message, rule=NO_EFFECT)
 
 
 def _list_ineffective(value: Any, shape: inspect.Type, at: str) -> Iterator[tuple[str, str]]:
-    """Yield the path of each unsupported or unknown setting, with the warning."""
+    """Yield the path of each unsupported or unknown setting, and a warning for it."""
     match shape, value:
         case inspect.UnionType(types=types), _:
             for each in types:
@@ -142,4 +142,4 @@ def _list_ineffective(value: Any, shape: inspect.Type, at: str) -> Iterator[tupl
                 elif has_effect(struct, name):
                     yield from _list_ineffective(item, known[name], path)
                 elif item is not None:
-                    yield path, f"{path}: not supported by virtshape: no effect"
+                    yield path, f"{path}: not supported by virtshape; it has no effect"

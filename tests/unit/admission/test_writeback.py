@@ -1,10 +1,10 @@
-"""Overlay of changes on the tree that the client sent."""
+"""Changes that admission makes are merged into the object that the client sent."""
 
 from typing import Any
 
 import pytest
 
-from virtshape.admission.overlay import overlay
+from virtshape.admission.writeback import overlay
 
 CASES: dict[str, tuple[Any, Any, Any, Any]] = {
     "nothing changed": ({"a": "1024Mi"}, {"a": "1Gi"}, {"a": "1Gi"}, {"a": "1024Mi"}),
@@ -25,5 +25,7 @@ CASES: dict[str, tuple[Any, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize(("tree", "before", "after", "expected"), CASES.values(), ids=CASES)
-def test_overlay_writes_only_changed_fields(tree: Any, before: Any, after: Any, expected: Any) -> None:
+def test_only_fields_that_admission_changed_are_merged_into_the_sent_object(
+    tree: Any, before: Any, after: Any, expected: Any
+) -> None:
     assert overlay(tree, before, after) == expected

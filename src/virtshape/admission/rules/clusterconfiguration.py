@@ -16,7 +16,7 @@ _MACHINES: Final = {"amd64": ("q35*", "pc-q35*"), "arm64": ("virt*",), "s390x": 
 def check_configured(
     spec: VirtualMachineInstanceSpec, root: str, configuration: KubeVirtConfiguration | None
 ) -> Iterator[FieldError]:
-    """Check an expanded guest against the configuration; `root` is the path of its spec."""
+    """Check an expanded guest against the configuration; `root` is the field path of the guest's spec."""
     machine = spec.domain.machine
     if machine is not None and machine.type:
         patterns = _list_machines(spec.architecture or DEFAULT_ARCHITECTURE, configuration)
@@ -30,7 +30,7 @@ def check_configured(
 
 
 def _list_machines(architecture: str, configuration: KubeVirtConfiguration | None) -> tuple[str, ...]:
-    """Return the machine type patterns allowed for an architecture; empty if it is unknown."""
+    """Return the patterns of machine types that are allowed for an architecture; none for an unknown architecture."""
     if configuration is not None:
         if configuration.emulated_machines:
             return tuple(configuration.emulated_machines)

@@ -3,7 +3,7 @@
 import pytest
 
 from virtshape.admission.checkresult import require_valid
-from virtshape.admission.configuration import evaluate_configuration
+from virtshape.admission.kubevirtobject import evaluate_configuration
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 
@@ -12,31 +12,31 @@ def configured(**settings: object) -> JsonObject:
     return {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": settings}}
 
 
-def test_unknown_setting_is_kept_with_a_warning() -> None:
+def test_unknown_kubevirt_setting_is_stored_with_a_warning() -> None:
     tree = configured(colour="blue")
     evaluated, violations = evaluate_configuration(tree, None)
     assert evaluated is tree
     assert require_valid(violations) == ['unknown setting "spec.configuration.colour" is stored but has no effect']
 
 
-def test_invalid_setting_is_rejected() -> None:
+def test_invalid_kubevirt_setting_is_rejected() -> None:
     with pytest.raises(StatusError) as error:
         require_valid(evaluate_configuration(configured(evictionStrategy="Push"), None).violations)
     assert [cause.field for cause in error.value.causes] == ["spec.configuration.evictionStrategy"]
 
 
-def test_unsupported_part_of_the_spec_has_a_warning() -> None:
+def test_unsupported_field_of_the_kubevirt_spec_causes_a_warning() -> None:
     tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"imageTag": "v1"}}
     violations = evaluate_configuration(tree, None).violations
-    assert require_valid(violations) == ["spec.imageTag: not supported by virtshape: no effect"]
+    assert require_valid(violations) == ["spec.imageTag: not supported by virtshape; it has no effect"]
 
 
-def test_change_outside_the_configuration_is_not_validated() -> None:
+def test_kubevirt_change_outside_the_configuration_is_not_validated() -> None:
     old = configured(colour="blue", evictionStrategy="Push")
     new = {**old, "metadata": {"labels": {"a": "b"}}}
     assert evaluate_configuration(new, old) == (new, [])
 
 
-def test_missing_configuration_is_accepted() -> None:
+def test_kubevirt_object_without_a_configuration_is_accepted() -> None:
     tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"}
     assert evaluate_configuration(tree, None) == (tree, [])

@@ -1,11 +1,11 @@
-"""Validation of matchers, alone and against their previous value."""
+"""Validation of matchers, and of changes to them."""
 
 from typing import Any
 
 import pytest
 from tests.support.build import build_vm
 
-from virtshape.admission.matcher import check_matchers, clear_captured_revisions
+from virtshape.admission.matchervalidation import check_matchers, clear_captured_revisions
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 
@@ -32,13 +32,13 @@ def captured(role: str, revision: str = "captured") -> JsonObject:
     ],
     ids=["none", "name", "kind", "revision"],
 )
-def test_matcher_with_a_name_is_valid(role: str, matcher: JsonObject | None) -> None:
+def test_named_or_absent_matcher_is_valid(role: str, matcher: JsonObject | None) -> None:
     assert check_matchers(build(role, matcher)) == []
 
 
 @pytest.mark.parametrize("role", INFERRING)
 @pytest.mark.parametrize("policy", [None, "Reject", "Ignore"])
-def test_matcher_with_a_volume_is_valid(role: str, policy: str | None) -> None:
+def test_matcher_that_infers_from_a_volume_is_valid(role: str, policy: str | None) -> None:
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": policy}
     assert check_matchers(build(role, matcher)) == []
 
@@ -108,7 +108,7 @@ def test_flavor_and_instancetype_are_mutually_exclusive() -> None:
         pytest.param({"name": "a", "revisionName": "r"}, {"name": "b", "revisionName": "r"}, False, id="kept"),
     ],
 )
-def test_changed_name_requires_a_changed_revision(
+def test_matcher_with_a_changed_name_cannot_keep_its_revision_name(
     role: str, old: JsonObject | None, new: JsonObject | None, allowed: bool
 ) -> None:
     causes = check_matchers(build(role, new), build(role, old))
@@ -124,7 +124,7 @@ def test_changed_name_requires_a_changed_revision(
 
 
 @pytest.mark.parametrize("role", INFERRING)
-def test_new_inference_requires_a_changed_revision(role: str) -> None:
+def test_matcher_changed_to_inference_cannot_keep_its_revision_name(role: str) -> None:
     new = build(role, {"inferFromVolume": "root", "revisionName": "r"})
     (cause,) = check_matchers(new, build(role, {"name": "a", "revisionName": "r"}))
     assert cause.field == f"spec.{role}.revisionName"
@@ -144,7 +144,9 @@ def test_new_inference_requires_a_changed_revision(role: str) -> None:
         pytest.param({"name": "b"}, None, id="no revision"),
     ],
 )
-def test_captured_revision_is_cleared_with_a_changed_object(role: str, new: JsonObject, revision: str | None) -> None:
+def test_captured_revision_is_cleared_only_if_the_matcher_refers_to_another_object(
+    role: str, new: JsonObject, revision: str | None
+) -> None:
     kinds = {"NAMESPACED": f"VirtualMachine{role.capitalize()}", "CLUSTER": f"virtualmachinecluster{role}s"}
     matcher = {**new, "kind": kinds.get(new.get("kind", ""))}
     old = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role))
@@ -177,7 +179,7 @@ def test_matcher_with_only_a_captured_revision_is_removed(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_added_or_removed_matcher_keeps_its_revision(role: str) -> None:
+def test_adding_or_removing_a_matcher_clears_no_revision(role: str) -> None:
     with_one, without = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role)), build_vm()
     before = to_tree(with_one), to_tree(without)
     clear_captured_revisions(with_one, without)

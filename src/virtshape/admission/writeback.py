@@ -1,4 +1,4 @@
-"""Write the changes to a struct back into the tree it was decoded from, and leave the rest of the tree as it was."""
+"""Write changes to a struct back into the JSON object that it was decoded from, and preserve all other fields."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from virtshape.api.model import JsonObject
 
 
 def overlay(tree: Any, before: Any, after: Any) -> Any:
-    """Return the tree with the changes from `before` to `after`, which are encodings of its struct."""
+    """Return `tree` with the changes made to a struct; `before` and `after` are the struct's old and new JSON."""
     return tree if before == after else _overlay_unequal(tree, before, after)
 
 

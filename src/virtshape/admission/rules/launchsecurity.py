@@ -19,7 +19,7 @@ _SECURE_EXECUTION: Final = "s390x"
 def check_launch_security(
     spec: VirtualMachineInstanceSpec, security: LaunchSecurity, root: str
 ) -> Iterator[FieldError]:
-    """Check the launch security of an expanded guest; `root` is the path of its spec."""
+    """Check the launch security of an expanded guest; `root` is the field path of the guest's spec."""
     field = f"{root}.domain.launchSecurity"
     architecture = spec.architecture or DEFAULT_ARCHITECTURE
     chosen = _TECHNOLOGIES.list_present(security)

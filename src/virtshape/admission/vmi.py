@@ -1,7 +1,7 @@
 """
-Admission of VMIs: set the defaults of new ones, and allow only the controllers to change their spec.
+Admission of VMIs: set defaults in new VMIs, and allow only the controllers to change the spec of existing VMIs.
 
-Values that the VM controller has already set are kept.
+Defaulting does not replace values that the VM controller has already set.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from virtshape.admission.checkresult import Evaluation, require_valid
 from virtshape.admission.clusterstate import CONFIGURATION, Admitted, ClusterState, Steps, read_configuration
-from virtshape.admission.dryrun import with_default_field
-from virtshape.admission.overlay import overlay
 from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
-from virtshape.admission.rules.configured import check_configured
-from virtshape.admission.rules.instance import check_guest, check_label_changes, check_labels
+from virtshape.admission.rules.clusterconfiguration import check_configured
+from virtshape.admission.rules.vmi import check_guest, check_label_changes, check_labels
 from virtshape.admission.submission import Submission
+from virtshape.admission.trialexpansion import with_default_field
+from virtshape.admission.writeback import overlay
 from virtshape.api.codec import to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -27,9 +27,9 @@ from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, shape_draft
 from virtshape.engine.hostaccess import check_host_access
-from virtshape.engine.instance import apply_instance_defaults
 from virtshape.engine.machinetype import default_architecture
 from virtshape.engine.memory import check_memory_given
+from virtshape.engine.vmidefaults import apply_instance_defaults
 
 _ROOT: Final = "spec"
 _LABELS: Final = "metadata.labels"
@@ -52,7 +52,7 @@ def evaluate_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
 
 
 def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Admitted]:
-    """Return the VMI with defaults, before other webhooks change it. Raise StatusError if that is not possible."""
+    """Return the VMI with defaults, before other webhooks change it. Raise StatusError if defaults cannot be set."""
     new, old = submission.new, submission.old
     if old is not None:
         return Admitted(_keep_status(new, old, trusted=trusted), [])
@@ -66,7 +66,7 @@ def complete_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool
 
 
 def evaluate_completed_vmi(submission: Submission, cluster: ClusterState, *, trusted: bool) -> Steps[Evaluation]:
-    """Return a VMI that already has its defaults, unchanged, and all its violations."""
+    """Check a VMI whose defaults are set; return it unchanged, with all its violations."""
     new, old = submission.new, submission.old
     if old is not None:
         return Evaluation(new, [] if trusted else list(_check_changed(new, old)))
@@ -78,7 +78,7 @@ def evaluate_completed_vmi(submission: Submission, cluster: ClusterState, *, tru
 
 
 def _keep_status(new: JsonObject, old: JsonObject, *, trusted: bool) -> JsonObject:
-    """Return the new VMI, with the old status unless trusted, because RBAC cannot protect the status of VMIs."""
+    """Return the new VMI with the old status, unless the writer is trusted: RBAC cannot protect the status of VMIs."""
     if trusted or new.get("status") == old.get("status"):
         return new
     kept = {field: value for field, value in new.items() if field != "status"}

@@ -3,8 +3,8 @@
 import pytest
 
 from virtshape.admission.checkresult import split_violations
-from virtshape.admission.rules.featuregates import ACTIVE, describe_feature_gate
-from virtshape.admission.rules.settings import check_effects, check_settings
+from virtshape.admission.rules.featuregates import ACTIVE, find_feature_gate_warning
+from virtshape.admission.rules.kubevirtsettings import check_effects, check_settings
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
@@ -14,7 +14,7 @@ GRADUATED = (
     'is deprecated (feature state is "General Availability"), therefore it can be safely removed and is redundant'
 )
 PROVIDER = "permittedHostDevices.pciHostDevices[0].externalResourceProvider"
-UNSUPPORTED = "not supported by virtshape: no effect"
+UNSUPPORTED = "not supported by virtshape; it has no effect"
 
 
 def gates(*enabled: str, disabled: tuple[str, ...] = ()) -> JsonObject:
@@ -113,24 +113,29 @@ WARNED: dict[str, tuple[JsonObject, list[str]]] = {
     "null of an unsupported setting": ({"migrations": None}, []),
     "device that no plugin provides": (
         {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "a", "resourceName": "b"}]}},
-        [f"{AT}.{PROVIDER}: virtshape does not discover devices: a device plugin must provide b; set it to true"],
+        [
+            (
+                f"{AT}.{PROVIDER} should be true: a device plugin must provide b, "
+                "because virtshape does not discover devices"
+            )
+        ],
     ),
 }
 
 
 @pytest.mark.parametrize(("tree", "field", "reason"), REFUSED.values(), ids=REFUSED)
-def test_invalid_setting_is_rejected(tree: JsonObject, field: str, reason: str) -> None:
+def test_invalid_kubevirt_setting_is_rejected(tree: JsonObject, field: str, reason: str) -> None:
     (cause,) = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree)).causes
     assert cause.field == f"{AT}.{field}"
     assert reason in cause.message
 
 
 @pytest.mark.parametrize(("tree", "warnings"), WARNED.values(), ids=WARNED)
-def test_setting_without_effect_has_a_warning(tree: JsonObject, warnings: list[str]) -> None:
+def test_accepted_kubevirt_settings_cause_exactly_the_expected_warnings(tree: JsonObject, warnings: list[str]) -> None:
     problems = [*check_settings(from_tree(tree, KubeVirtConfiguration), tree), *check_effects({"configuration": tree})]
     result = split_violations(problems)
     assert (result.causes, result.warnings) == ([], warnings)
 
 
-def test_active_feature_gates_have_no_warning() -> None:
-    assert [name for name in ACTIVE if describe_feature_gate(name) is not None] == []
+def test_active_feature_gates_cause_no_warning() -> None:
+    assert [name for name in ACTIVE if find_feature_gate_warning(name) is not None] == []

@@ -1,9 +1,9 @@
-"""Validation of whole instances: remaining rules, and specs that pass all of them."""
+"""Validation of complete instances: rules that other modules do not test, and specs that pass all rules."""
 
 import pytest
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, devices, domain, guest, list_findings
 
-from virtshape.admission.rules.instance import RESERVED_LABELS, check_guest, check_label_changes, check_labels
+from virtshape.admission.rules.vmi import RESERVED_LABELS, check_guest, check_label_changes, check_labels
 from virtshape.api.fielderror import FieldError
 from virtshape.api.model import JsonObject
 
@@ -63,12 +63,12 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "fields"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, fields: list[str]) -> None:
+def test_invalid_instance_spec_is_reported_at_its_field(tree: JsonObject, fields: list[str]) -> None:
     assert [field for field, _ in list_findings(check_guest, tree)] == fields
 
 
 @pytest.mark.parametrize("tree", VALID.values(), ids=VALID)
-def test_valid_instances_are_accepted(tree: JsonObject) -> None:
+def test_valid_instance_specs_are_accepted(tree: JsonObject) -> None:
     assert list_findings(check_guest, tree) == []
 
 
@@ -77,7 +77,7 @@ NODE = "kubevirt.io/nodeName"
 
 
 @pytest.mark.parametrize("label", sorted(RESERVED_LABELS))
-def test_reserved_label_is_reported(label: str) -> None:
+def test_reserved_label_on_an_instance_is_reported(label: str) -> None:
     reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
     assert list(check_labels({label: "a", "app": "b"}, AT)) == [
         FieldError(AT, f"{reason}: {label}", "FieldValueNotSupported", rule="unsupported-value")
@@ -99,7 +99,9 @@ def test_labels_that_are_not_reserved_are_accepted() -> None:
     ],
     ids=["kept", "other labels", "changed", "added", "removed"],
 )
-def test_change_to_reserved_label_is_reported(labels: dict[str, str], before: dict[str, str], count: int) -> None:
+def test_only_changes_to_reserved_labels_are_reported(
+    labels: dict[str, str], before: dict[str, str], count: int
+) -> None:
     found = list(check_label_changes(labels, before, AT))
     reason = (
         "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"

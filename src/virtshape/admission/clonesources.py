@@ -1,4 +1,4 @@
-"""Find the other namespaces that DataVolumes and VMs clone data from. The caller checks the permissions."""
+"""Find the other namespaces that DataVolumes, DataSources and VMs clone data from; the caller checks permissions."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -22,7 +22,7 @@ class CloneSources(NamedTuple):
 
 
 class CloneRequest(NamedTuple):
-    """The sources of the data that an object clones, and the object's service account."""
+    """The sources of the data that an object clones, with the object's namespace and service account."""
 
     namespace: str
     volumes: tuple[DataVolumeSpec, ...] = ()
@@ -31,7 +31,7 @@ class CloneRequest(NamedTuple):
 
 
 def find_clone_request(submission: Submission, namespace: str) -> CloneRequest | None:
-    """Return the sources of a DataVolume, a DataSource or a VM with templates; None for others and unchanged specs."""
+    """Return the sources that a DataVolume, DataSource or VM clones from; None for other kinds and unchanged specs."""
     if submission.has_same_spec:
         return None
     match submission.kind.group, submission.kind.kind:
@@ -48,7 +48,7 @@ def find_clone_request(submission: Submission, namespace: str) -> CloneRequest |
 
 
 def search_clone_sources(request: CloneRequest) -> Search[CloneSources]:
-    """Find the other namespaces that the request clones data from."""
+    """Return a search for the namespaces, other than that of the request, that the request clones data from."""
     namespaces: set[str] = set()
     for spec in request.volumes:
         namespaces |= yield from search_foreign_origins(spec, request.namespace)
@@ -58,14 +58,14 @@ def search_clone_sources(request: CloneRequest) -> Search[CloneSources]:
 
 
 def explain_forbidden_clone(users: Iterable[str], namespace: str) -> str:
-    """Return the message for users that may not clone from a namespace, with the missing permission."""
+    """Return the error message for a user who may not clone from a namespace, with the missing permission."""
     names = " and ".join(f'"{user}"' for user in users)
     reason = f"User {names} has insufficient permissions in clone source namespace {namespace}"
     return f"{reason}: needs to create datavolumes/source in API group {GROUP} there"
 
 
 def search_foreign_origins(spec: DataVolumeSpec, namespace: str) -> Search[set[str]]:
-    """Find the other namespaces that a DataVolume clones from."""
+    """Return a search for the namespaces, other than `namespace`, that a DataVolume clones data from."""
     if spec.source is not None:
         return set(_namespaces(spec.source, namespace)) - {namespace}
     if spec.source_ref is not None:
@@ -75,13 +75,13 @@ def search_foreign_origins(spec: DataVolumeSpec, namespace: str) -> Search[set[s
 
 
 def list_foreign_targets(source: DataSourceSource, namespace: str) -> set[str]:
-    """Return the other namespaces that a DataSource points to."""
+    """Return the namespaces, other than its own, that a DataSource refers to."""
     further = source.data_source.namespace if source.data_source is not None else None
     return {*_namespaces(source, namespace), further or namespace} - {namespace}
 
 
 def find_service_account(vm: VirtualMachine) -> str:
-    """Return the service account of the VM's serviceAccount volume, or `default`."""
+    """Return the service account that the VM's serviceAccount volume refers to, or `default` if there is none."""
     template = vm.spec.template.spec
     for volume in (template.volumes if template else None) or ():
         if volume.service_account is not None and volume.service_account.service_account_name:
@@ -97,7 +97,11 @@ def _namespaces(source: DataVolumeSource | DataSourceSource, namespace: str) -> 
 
 
 def _follow(name: str, namespace: str) -> Search[set[str]]:
-    """Find the namespaces of the data behind a DataSource; if it cannot be resolved, the last namespace reached."""
+    """
+    Return a search for the namespaces of a DataSource's data.
+
+    If the data cannot be found, the search returns the last namespace that was searched.
+    """
     for _ in range(_MAX_CHAIN_LENGTH):
         found = yield Reference("cdi.kubevirt.io", "DataSource", namespace, name)
         if not isinstance(found, DataSource):

@@ -72,7 +72,7 @@ VALID: dict[str, JsonObject] = {
 
 
 @pytest.mark.parametrize(("tree", "expected"), INVALID.values(), ids=INVALID)
-def test_violation_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
+def test_invalid_launch_security_is_reported_at_its_field(tree: JsonObject, expected: Findings) -> None:
     assert_findings(check_optional_complete, tree, expected)
 
 

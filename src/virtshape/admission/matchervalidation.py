@@ -1,4 +1,4 @@
-"""Validate the instance type, flavor and preference matchers of a VM, also against their previous values."""
+"""Validate and adjust the instance type, flavor and preference matchers of a VM; updates depend on the old values."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from virtshape.resolve.matcher import (
 )
 
 ROLES: tuple[Role, ...] = ("instancetype", "flavor", "preference")
-_POLICIES = ("Reject", "Ignore")
+POLICIES = ("Reject", "Ignore")
 _RULE = "invalid-matcher"
 
 
@@ -49,13 +49,13 @@ def _check_matcher(matcher: Matcher, role: Role) -> Iterator[FieldError]:
             message = "Kind already set, should be cleared before setting inferFromVolume"
             yield FieldError(f"spec.{role}.kind", message, "FieldValueNotSupported", _RULE)
     policy = matcher.infer_from_volume_failure_policy
-    if policy is not None and policy not in _POLICIES:
-        message = f"Invalid value '{policy}' for InferFromVolumeFailurePolicy, use {' or '.join(_POLICIES)}"
+    if policy is not None and policy not in POLICIES:
+        message = f"Invalid value '{policy}' for InferFromVolumeFailurePolicy, use {' or '.join(POLICIES)}"
         yield FieldError(f"spec.{role}.inferFromVolumeFailurePolicy", message, rule=_RULE)
 
 
 def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[FieldError]:
-    """Report a changed name with an unchanged revision: a revision belongs to one object."""
+    """Yield an error if the name changed but the revision is the same, because a revision belongs to one object."""
     if old is None or not matcher.revision_name or matcher.revision_name != old.revision_name:
         return
     if (matcher.name or "") != (old.name or ""):
@@ -68,9 +68,9 @@ def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator
 
 def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
     """
-    Remove revision names that the controller wrote and that belong to a previously named object.
+    Remove revision names that the controller wrote for an object to which the VM no longer refers.
 
-    If nothing is named any more, remove the matcher: server-side apply removes only the fields that the user owns.
+    If the matcher becomes empty, remove the matcher too: server-side apply removes only the fields that the user owns.
     """
     for role in ROLES:
         matcher, before, ref = find_matcher(vm, role), find_matcher(old, role), find_status_ref(old, role)
@@ -86,9 +86,9 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
 
 def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[FieldError]:
     """
-    Keep an already inferred name when a manifest that asks for inference is applied again; return a warning for each.
+    Preserve inferred names if a manifest that asks for inference is applied again; return a warning for each name.
 
-    A client that applies such a file sends inferFromVolume together with the unchanged inferred name.
+    A client that applies such a manifest sends inferFromVolume together with the unchanged inferred name.
     """
     warnings = []
     for role in ROLES:

@@ -1,14 +1,14 @@
-"""Admission of the KubeVirt object: validate settings and warn about those without effect."""
+"""Admission of the KubeVirt object: validate settings and warn about settings without effect."""
 
 from virtshape.admission.checkresult import Evaluation
-from virtshape.admission.rules.settings import check_effects, check_settings
+from virtshape.admission.rules.kubevirtsettings import check_effects, check_settings
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import JsonObject
 
 
 def evaluate_configuration(new: JsonObject, old: JsonObject | None) -> Evaluation:
-    """Return the object to store, its invalid settings, and a warning per ignored setting."""
+    """Return the object to store, with an error for each invalid setting and a warning for each ignored setting."""
     spec = new.get("spec")
     if not spec or (old is not None and spec == old.get("spec")):
         return Evaluation(new, [])

@@ -1,12 +1,12 @@
 """
-Defaulting of VMs: infer matchers, and store what the preference sets permanently.
+Defaulting of VMs: infer matchers, and store the preferred values that must not change later.
 
-The functions change the VM that they are given, which is the caller's copy.
+The functions modify the VM in place, so pass a copy.
 """
 
 from typing import NamedTuple
 
-from virtshape.admission.matcher import check_matchers, clear_captured_revisions, keep_inferred
+from virtshape.admission.matchervalidation import check_matchers, clear_captured_revisions, keep_inferred
 from virtshape.admission.vminputs import Found, References, search_role
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.virtualmachine import InstancetypeMatcher, Preferenc
 from virtshape.api.status import StatusError
 from virtshape.engine.expand import draft_template
 from virtshape.engine.machinetype import apply_machine_preferences
-from virtshape.engine.volumes import apply_storage_class
+from virtshape.engine.storageclass import apply_storage_class
 from virtshape.resolve.find import preference_spec
 from virtshape.resolve.infer import INFERRED, asks_for_inference, search_matchers
 from virtshape.resolve.matcher import Role
@@ -22,7 +22,7 @@ from virtshape.resolve.search import Search
 
 
 class Mutated(NamedTuple):
-    """The VM with defaults, warnings for its owner, its matchers, and the preference that defaults were taken from."""
+    """The VM with defaults, warnings for its owner, its resolved matchers, and the preference that set defaults."""
 
     vm: VirtualMachine
     warnings: list[FieldError]
@@ -30,16 +30,8 @@ class Mutated(NamedTuple):
     preference: Found
 
 
-def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Search[Mutated]:
-    """Set the defaults of the VM; raise StatusError if its matchers are invalid or cannot be inferred."""
-    mutated = yield from search_defaults(vm, old)
-    if mutated.references.error is not None:
-        raise mutated.references.error
-    return mutated
-
-
 def search_defaults(vm: VirtualMachine, old: VirtualMachine | None = None) -> Search[Mutated]:
-    """Set the defaults of the VM as far as its matchers can be resolved; `old` is the VM that an update replaces."""
+    """Set the defaults of the VM, except those of an unresolved preference; `old` is the VM that an update replaces."""
     warnings: list[FieldError] = []
     if old is not None:
         clear_captured_revisions(vm, old)
@@ -48,7 +40,7 @@ def search_defaults(vm: VirtualMachine, old: VirtualMachine | None = None) -> Se
     warnings += references.warnings
     if vm.spec.preference is None or "preference" in references.unresolved:
         return Mutated(vm, warnings, references, Found())
-    found = yield from search_role(vm, "preference")  # validation reports an unusable preference
+    found = yield from search_role(vm, "preference")  # an unusable preference is reported by validation, not here
     preference = preference_spec(found.object)
     if preference is not None:
         write_preferred(vm, preference)
@@ -56,7 +48,7 @@ def search_defaults(vm: VirtualMachine, old: VirtualMachine | None = None) -> Se
 
 
 def resolve_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> Search[References]:
-    """Check the matchers of the VM. Set the names of valid matchers that ask for inference."""
+    """Check the matchers of the VM, and infer valid matchers that ask for inference; the result contains the errors."""
     causes = check_matchers(vm, old)
     if not causes and not asks_for_inference(vm):
         return References()
@@ -74,14 +66,15 @@ def resolve_matchers(vm: VirtualMachine, old: VirtualMachine | None) -> Search[R
         except StatusError as failed:
             unresolved.add(role)
             causes += failed.causes
-            error = error or StatusError(400, "BadRequest", failed.message)  # 404 would mean that the VM is missing
+            # Not 404, which would mean that the VM is missing.
+            error = error or StatusError(400, "BadRequest", failed.message)
     if error is not None:
         error.causes = tuple(causes)
     return References(error, frozenset(unresolved), ignored, volumes)
 
 
 def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:
-    """Store the preferred values that must not change during the lifetime of the VM."""
+    """Set preferred values that must not change during the lifetime of the VM, unless the VM sets them."""
     spec = draft_template(vm).spec
     spec.architecture = spec.architecture or preference.preferred_architecture
     if preference.machine is not None:

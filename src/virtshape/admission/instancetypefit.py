@@ -6,20 +6,22 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from virtshape.admission.dryrun import check_own_memory
+from virtshape.admission.trialexpansion import check_own_memory
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import DomainSpec, Memory, ResourceRequirements
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.engine.apply import TEMPLATE_ROOT, check_instancetype
+from virtshape.engine.apply import TEMPLATE_ROOT
+from virtshape.engine.conflicts import check_conflicts
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
 from virtshape.engine.memory import is_open
-from virtshape.engine.nearest import Candidate, find_nearest
 from virtshape.engine.requirements import check_requirements
+from virtshape.engine.sizingpolicy import check_asked_size
+from virtshape.engine.suggestions import Candidate, find_nearest
 
 
 class Fit(NamedTuple):
@@ -31,20 +33,24 @@ class Fit(NamedTuple):
     architecture: str
 
     def check_sizes(self) -> list[FieldError]:
-        """Return the conflicts between the VM and its instance type, and missing memory."""
+        """Return the conflicts between the VM and its instance type, and an error or a warning if memory is missing."""
         is_named = self.instancetype is not None
         own = check_own_memory(self.draft.spec.domain, self.instancetype, is_named=is_named)
         if self.instancetype is None:
             return own
-        return [*check_instancetype(self.draft, self.instancetype, TEMPLATE_ROOT), *own]
+        return [*check_conflicts(self.draft, self.instancetype, TEMPLATE_ROOT), *own]
 
     def check_spread(self) -> FieldError | None:
-        """Return a conflict if the vCPUs cannot be spread as the preference asks."""
+        """Return a conflict if the vCPUs cannot be spread as the preference asks, otherwise None."""
         given = self.instancetype.cpu if self.instancetype else None
         return check_vcpus_spread(self.draft.spec.domain.cpu, TEMPLATE_ROOT, given, self.preference)
 
+    def check_policy(self) -> list[FieldError]:
+        """Return a violation for each size of the VM, vCPUs or memory, that the instance type does not allow."""
+        return check_asked_size(self.draft.spec.domain, self.instancetype, TEMPLATE_ROOT)
+
     def check_requirements(self) -> list[FieldError]:
-        """Return the unmet preference requirements; in a conflict with the VM, the instance type's value counts."""
+        """Return the preference's unmet requirements; an instance type's size takes precedence over the VM's size."""
         if self.preference is None or self.preference.requirements is None:
             return []
         cpu = self.draft.spec.domain.cpu
@@ -52,7 +58,7 @@ class Fit(NamedTuple):
         return check_requirements(self.instancetype, self.preference, self._predict(self.preference), own_vcpus)
 
     def _predict(self, preference: VirtualMachinePreferenceSpec) -> VirtualMachineInstanceSpec:
-        """Return the fields of the expanded instance spec that requirements depend on."""
+        """Return an instance spec with only the fields that requirements depend on, as they are after expansion."""
         spec = self.draft.spec
         given = self.instancetype.memory if self.instancetype else None
         domain = DomainSpec(
@@ -67,12 +73,12 @@ class Fit(NamedTuple):
         return predicted
 
     def advise(self, candidates: Iterable[Candidate], near_to: str) -> str:
-        """Return a hint that names the nearest instance types that fit, or states that no known type fits."""
+        """Return a message suffix that lists the nearest instance types that fit, or says that none fits."""
         present = {conflict.fields for conflict in self.check_sizes()}
 
         def would_do(candidate: VirtualMachineInstancetypeSpec) -> bool:
             other = self._replace(instancetype=candidate)
-            if other.check_requirements() or other.check_spread():
+            if other.check_requirements() or other.check_spread() or other.check_policy():
                 return False
             return all(conflict.fields in present for conflict in other.check_sizes())
 
