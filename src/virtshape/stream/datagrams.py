@@ -21,16 +21,16 @@ class DatagramStream(asyncio.DatagramProtocol):
         self._lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport."""
+        """Store the transport; asyncio calls this method when the socket is ready."""
         self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # a datagram endpoint has this transport
 
     def datagram_received(self, data: bytes, addr: object) -> None:  # noqa: ARG002 - the socket is connected to one address
-        """Buffer a datagram if there is room; drop empty ones, since an empty read means the end."""
+        """Buffer a datagram if there is room; drop empty datagrams, because an empty read means the end."""
         if data and self._unread.qsize() < MAX_UNREAD:
             self._unread.put_nowait(data)
 
     def error_received(self, exc: Exception) -> None:
-        """Ignore errors of single datagrams."""
+        """Ignore an error that concerns a single datagram."""
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """End a pending read."""
@@ -42,7 +42,7 @@ class DatagramStream(asyncio.DatagramProtocol):
         return b"" if self._lost and self._unread.empty() else await self._unread.get()
 
     async def write(self, data: bytes) -> None:
-        """Send a datagram."""
+        """Send a datagram; raise StreamClosed if the socket is closed."""
         if self._lost or self._transport.is_closing():
             raise StreamClosed(ABNORMAL_CLOSURE, "the port is closed")
         self._transport.sendto(data)

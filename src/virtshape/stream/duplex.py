@@ -4,19 +4,20 @@ import asyncio
 import socket
 from typing import Final, Protocol
 
+# WebSocket close codes: why a stream ended.
 NORMAL: Final = 1000
 GOING_AWAY: Final = 1001
 ABNORMAL_CLOSURE: Final = 1006
 FAILED: Final = 1011
 TAKEN_OVER: Final = 4000
-"""Why a stream ended, as WebSocket close codes; codes from 4000 are application-defined."""
+"""Close code for a client whose stream another client took over; codes from 4000 are application-defined."""
 
 MAX_AT_ONCE: Final = 64 * 1024
 FLUSH_SECONDS: Final = 2.0
 
 
 class StreamClosed(Exception):  # noqa: N818 - the end of a stream is not always an error
-    """The end of a stream, with its close code and reason."""
+    """Raised when a stream has ended, with the close code and the reason."""
 
     def __init__(self, code: int, reason: str = "") -> None:
         super().__init__(reason or f"the stream ended with code {code}")
@@ -25,7 +26,7 @@ class StreamClosed(Exception):  # noqa: N818 - the end of a stream is not always
 
 
 class Duplex(Protocol):
-    """A two-way stream; one reader and one writer at a time."""
+    """A two-way stream, which supports one reader and one writer at a time."""
 
     async def read(self) -> bytes:
         """Return the next bytes, or b"" at the end; raise StreamClosed or OSError if the end was not normal."""
@@ -37,7 +38,7 @@ class Duplex(Protocol):
         """
         Close the stream after sending buffered data, with a time limit.
 
-        This ends a pending read, never raises, and may be called again.
+        Closing ends a pending read and never raises an exception; `close` may be called again.
         """
 
 

@@ -17,7 +17,7 @@ _SALT: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def make_key() -> str:
-    """Return a key for a new request."""
+    """Return a random key for the handshake of a new WebSocket."""
     return b64encode(secrets.token_bytes(16)).decode()
 
 
@@ -51,7 +51,11 @@ def split_list(text: str) -> list[str]:
 
 
 def find_bearer(offers: Iterable[str]) -> str | None:
-    """Return the bearer token among the offered subprotocols, or None; it must be valid and not the only offer."""
+    """
+    Return the bearer token among the subprotocols, or None if there is no valid one.
+
+    Exactly one token must be offered, together with at least one other subprotocol.
+    """
     offers = list(offers)
     tokens = [offer.removeprefix(BEARER) for offer in offers if offer.startswith(BEARER)]
     if len(tokens) != 1 or len(offers) < 2:

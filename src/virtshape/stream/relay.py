@@ -10,11 +10,11 @@ from typing import Final
 from virtshape.stream.duplex import Duplex, StreamClosed
 
 LINGER_SECONDS: Final = 3.0
-"""Time to wait for remaining data after one side has finished sending."""
+"""How long to wait for further data after one side has finished sending."""
 
 
 class _Flow:
-    """One direction; `is_refused` is set when its sink is closed."""
+    """One direction of a relay; `is_refused` is True if the sink was closed before the source ended."""
 
     def __init__(self, source: Duplex, sink: Duplex) -> None:
         self._source = source
@@ -35,7 +35,7 @@ class _Flow:
 
 async def relay(near: Duplex, far: Duplex, *, linger: float = 0.0) -> None:
     """
-    Copy until one of the streams ends; raise StreamClosed or OSError if it did not end normally.
+    Copy data in both directions until a stream ends; raise StreamClosed or OSError if it did not end normally.
 
     After the near side ends, the far side may keep sending until it is silent for `linger` seconds.
     """
@@ -44,7 +44,7 @@ async def relay(near: Duplex, far: Duplex, *, linger: float = 0.0) -> None:
     outgoing, incoming = tasks
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if outward.is_refused or inward.is_refused:  # deliver what the closed side sent last
+        if outward.is_refused or inward.is_refused:  # deliver the data that the closed side sent before it closed
             await asyncio.wait(tasks)
         elif linger and not incoming.done() and outgoing.exception() is None:
             await _wait_for_silence(incoming, inward, linger)

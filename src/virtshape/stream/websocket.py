@@ -17,7 +17,7 @@ from virtshape.stream.duplex import ABNORMAL_CLOSURE, FAILED, NORMAL, StreamClos
 MAX_FRAME_BYTES: Final = 4 * 1024 * 1024
 MAX_UNREAD: Final = 256 * 1024
 MAX_OWED_BYTES: Final = 64 * 1024
-"""Maximum number of buffered bytes in replies to a client that sends pings but does not read."""
+"""Maximum bytes of unsent replies to pings; a client may send pings without reading the replies."""
 MAX_REASON_LENGTH: Final = 123
 CLOSING_SECONDS: Final = 5.0
 
@@ -25,7 +25,7 @@ _DATA: Final = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
 _NO_STATUS: Final = 1005
 _RESERVED: Final = (_NO_STATUS, ABNORMAL_CLOSURE)
 
-# The library logs the contents of frames, which may include typed passwords.
+# At lower levels, the library logs the contents of frames, which may include typed passwords.
 _frames_log = logging.getLogger(f"{__name__}.frames")
 _frames_log.setLevel(logging.ERROR)
 
@@ -34,7 +34,7 @@ class WebSocket:
     """
     A stream of messages; `side` is client or server.
 
-    With `join_fragments`, each read returns one message; otherwise it returns a fragment as soon as that arrives.
+    With `join_fragments`, each read returns one message; otherwise, each read returns a fragment as soon as it arrives.
     """
 
     def __init__(self, transport: asyncio.Transport, side: Side, *, join_fragments: bool = False) -> None:
@@ -83,7 +83,7 @@ class WebSocket:
         await self._writable.wait()
 
     def ping(self) -> None:
-        """Send a ping; `measure_silence` returns how long nothing was received."""
+        """Send a ping, if data can be sent, so that `measure_silence` shows whether the other side still responds."""
         if self._protocol.state is State.OPEN and not self._is_lost and self._writable.is_set():
             self._protocol.send_ping(b"")
             self._flush()
@@ -116,7 +116,7 @@ class WebSocket:
         self._transport.abort()
 
     async def wait_ended(self) -> None:
-        """Wait until the other side has closed the connection, or the connection is lost."""
+        """Wait until the other side has closed the connection or violated the protocol, or the connection is lost."""
         await self._ended.wait()
 
     def receive(self, data: bytes) -> None:
@@ -175,7 +175,7 @@ class WebSocket:
         return StreamClosed(ABNORMAL_CLOSURE, "the connection was lost")
 
     def _flush(self) -> int:
-        # An empty chunk asks for a half-close. It is skipped: the connection is closed after the closing handshake.
+        # The library requests a half-close with an empty chunk. Skip it: the closing handshake closes the connection.
         pieces = [piece for piece in self._protocol.data_to_send() if piece]
         if not self._is_lost and not self._transport.is_closing():
             for piece in pieces:
@@ -183,7 +183,11 @@ class WebSocket:
         return sum(map(len, pieces))
 
     def _update_reading(self) -> None:
-        """Pause or resume reading by buffer size; never wait for our own writes, which would deadlock both sides."""
+        """
+        Pause reading while too much received data is unread or too many replies to pings are unsent.
+
+        Other unsent data never pauses reading: if both sides did that, each would wait for the other.
+        """
         if self._transport.is_closing():
             return
         is_owing = self._owed_size > MAX_OWED_BYTES and not self._writable.is_set()

@@ -1,4 +1,4 @@
-"""Health checks that `/readyz` and `/livez` report."""
+"""Results of health checks, which `/healthz` and `/readyz` report."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Check(Struct, frozen=True):
-    """The result of one check; `failure` is empty if it passed."""
+    """The result of one check; `failure` is empty if the check passed."""
 
     failure: str = ""
     required: bool = True

@@ -17,13 +17,13 @@ class Backoff(Struct, frozen=True):
     healthy: float = 5.0
 
     def delay(self, failures: int) -> float:
-        """Return the pause after this many failures in a row, with jitter."""
+        """Return the delay in seconds after this many consecutive failures, with jitter."""
         bound = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
         return bound * random.uniform(0.5, 1)  # noqa: S311 - not a secret
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and message of an exception in one line; a group with one member counts as that member."""
+    """Return the type and message of an exception in one line; for a group of one exception, describe its member."""
     error = _unwrap(error)
     message = " ".join(str(error).split())
     name = type(error).__name__
@@ -31,7 +31,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def identify_error(error: BaseException) -> str:
-    """Return a signature of a failure: type and location, without the message, which may contain numbers."""
+    """Return a signature of a failure: its type and location, but not its message, which may vary."""
     error = _unwrap(error)
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""

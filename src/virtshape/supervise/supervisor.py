@@ -22,7 +22,7 @@ Observer = Callable[["SupervisedTask"], None]
 
 
 class TaskEndedError(Exception):
-    """A task returned although it should run until it is stopped."""
+    """A task returned, or cancelled itself, although it should run until it is stopped."""
 
 
 class SupervisedTask:
@@ -36,7 +36,7 @@ class SupervisedTask:
         self.failures = 0
         """Number of failures since the task was last healthy."""
         self.first_attempt_done = asyncio.Event()
-        """Set once the task has failed or finished for the first time."""
+        """Set when the task has failed or finished for the first time."""
         self._supervisor = supervisor
         self._run = run
         self.finishes = finishes
@@ -53,8 +53,15 @@ class SupervisedTask:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
+    async def wait_for_first_attempt(self, seconds: float) -> None:
+        """Wait until the first attempt has succeeded or failed, for at most this many seconds."""
+        # `asyncio.wait_for` of Python 3.11 loses a cancellation that arrives together with the result.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.first_attempt_done.wait()
+
     def inherit(self, earlier: "SupervisedTask") -> None:
-        """Take over the failure of an earlier task with this name, until this task has recovered."""
+        """Report the failure of an earlier task with this name as this task's own, until this task has recovered."""
         self.failure, self.failures = earlier.failure, earlier.failures
         self._start_recovery()
 
@@ -72,7 +79,7 @@ class SupervisedTask:
             self._supervisor.remove(self)
 
     async def _run_once(self) -> Exception | None:
-        """Run the task; return its exception, or None if it has finished."""
+        """Run the task; return the task's exception, or None if the task has finished."""
         try:
             await self._run()
         except asyncio.CancelledError:
@@ -81,7 +88,7 @@ class SupervisedTask:
             return TaskEndedError("cancelled itself")
         except Exception as error:
             if self._is_stopping():
-                _log.exception("background task %s failed while stopping", self.name)
+                _log.exception("background task %s failed while stopping; it is not restarted", self.name)
                 raise asyncio.CancelledError from error
             return error
         return None if self.finishes else TaskEndedError("returned unexpectedly")
@@ -126,7 +133,7 @@ class SupervisedTask:
 
 
 class ExpectedError(Exception):
-    """A failure with a known cause, such as a server that is not ready yet: logged without a traceback."""
+    """A failure with a known cause, such as a server that is not ready yet, which is logged without a traceback."""
 
 
 class Supervisor:
@@ -168,7 +175,7 @@ class Supervisor:
         return lambda: self._observers.remove(observer)
 
     def list_checks(self) -> dict[str, Check]:
-        """Return the state of every kind of task that was started, by name."""
+        """Return a health check for each kind of task that was started, by the name of the kind."""
         return {name: Check(self._describe(name), kind.required) for name, kind in self._kinds.items()}
 
     def _describe(self, name: str) -> str:
@@ -176,7 +183,7 @@ class Supervisor:
         return "; ".join(f"{task.item}: {task.failure}" if task.item else task.failure for task in failing)
 
     def remember(self, kind: TaskKind, error: Exception) -> bool:
-        """Remember a failure; return True if it has not occurred since all tasks of the kind were last healthy."""
+        """Record a failure; return True if it is new since all tasks of this kind were last healthy."""
         logged = self._logged.setdefault(kind.name, set())
         signature = identify_error(error)
         is_new = signature not in logged
@@ -191,10 +198,16 @@ class Supervisor:
             try:
                 observer(task)
             except Exception:  # noqa: BLE001 - a failing observer must not end the task
-                _log.exception("reporting the state of background task %s failed", task.name)
+                _log.exception(
+                    "an observer of background task %s failed; the task and other observers are not affected", task.name
+                )
 
     def remove(self, task: SupervisedTask) -> None:
-        """Forget an ended task; delay this for a failing task with `finishes`, because its owner may start it again."""
+        """
+        Remove an ended task.
+
+        A failed task with `finishes` is removed after a delay, because its owner may start it again.
+        """
         if task.failure and task.finishes:
             asyncio.get_running_loop().call_later(self.backoff.longest, self._forget, task)
         else:

@@ -35,7 +35,7 @@ ACCOUNTS_AND_ROLES: Final = _define(
     "accounts-and-roles", "create default service accounts and aggregate cluster roles", required=True
 )
 LEADER_ELECTION: Final = _define(
-    "leader-election", "hold the lease and run the controllers while it is held", required=True
+    "leader-election", "renew the lease and run the controllers while this process is the leader", required=True
 )
 CERTIFICATES: Final = _define("certificates", "renew and reload the serving certificate", required=True)
 STORE_PROBE: Final = _define("store-probe", "check that an idle or failing store can be written", required=True)

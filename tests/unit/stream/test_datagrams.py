@@ -17,7 +17,7 @@ class _Repeat(asyncio.DatagramProtocol):
         self._transport.sendto(data * 2, addr)
 
 
-async def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
+async def test_each_datagram_is_one_message_until_the_stream_is_closed() -> None:
     loop = asyncio.get_running_loop()
     server, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
     stream = await connect_udp(server.get_extra_info("sockname")[1])
@@ -33,7 +33,7 @@ async def test_datagrams_are_messages_until_the_stream_is_closed() -> None:
     server.close()
 
 
-async def test_excess_unread_and_empty_datagrams_are_dropped() -> None:
+async def test_empty_datagrams_and_datagrams_beyond_the_unread_limit_are_dropped() -> None:
     stream = DatagramStream()
     stream.datagram_received(b"", ("x", 1))
     for number in range(MAX_UNREAD + 10):

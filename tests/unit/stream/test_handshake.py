@@ -53,7 +53,16 @@ def _offer(token: str) -> str:
         ([BEARER, PLAIN], None),
         ([f"{BEARER}_____w", PLAIN], None),
     ],
-    ids=["first", "last", "alone", "twice", "none", "nothing", "empty", "no text"],
+    ids=[
+        "token first",
+        "token last",
+        "only a token",
+        "only two tokens",
+        "no token",
+        "no offers",
+        "empty token",
+        "token is not UTF-8",
+    ],
 )
-def test_bearer_token_is_found_next_to_a_subprotocol(offers: list[str], token: str | None) -> None:
+def test_bearer_token_must_be_offered_once_with_another_subprotocol(offers: list[str], token: str | None) -> None:
     assert find_bearer(offers) == token

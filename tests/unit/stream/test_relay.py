@@ -1,4 +1,4 @@
-"""Relay of bytes between two streams, and how it ends."""
+"""Relay of bytes between two streams until a stream ends or fails, a timeout expires, or the relay is cancelled."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from virtshape.stream.duplex import StreamClosed
 from virtshape.stream.relay import relay
 
 
-async def test_bytes_are_relayed_both_ways_until_one_side_ends() -> None:
+async def test_bytes_are_relayed_in_both_directions_until_one_stream_ends() -> None:
     near, far = Pipe(b"a", b"b"), Pipe(b"1", b"2", b"")
     await relay(near, far)
     assert near.written == b"12"
@@ -38,7 +38,7 @@ async def test_relay_delivers_the_last_bytes_of_a_stream_that_rejects_writes() -
     assert near.written == b"last words"
 
 
-async def test_relay_waits_for_the_response_after_the_client_has_closed() -> None:
+async def test_relay_waits_for_the_response_after_the_client_has_closed_its_stream() -> None:
     near, far = Pipe(b"question", b""), Pipe()
     relaying = asyncio.create_task(relay(near, far, linger=1.0))
     for piece in (b"one", b"two", b"three"):
@@ -55,7 +55,7 @@ async def test_relay_stops_waiting_for_a_response_after_a_timeout() -> None:
     assert far.written == b"question"
 
 
-async def test_cancelled_relay_leaves_no_tasks() -> None:
+async def test_cancelled_relay_leaves_no_running_tasks() -> None:
     before = asyncio.all_tasks()
     relaying = asyncio.create_task(relay(Pipe(), Pipe()))
     await asyncio.sleep(0.01)

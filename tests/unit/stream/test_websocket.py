@@ -13,8 +13,8 @@ from virtshape.stream.websocket import MAX_UNREAD, WebSocket
 AGES = 1000.0
 
 
-class Wire:
-    """A transport that delivers data to the other end immediately, or holds it until `let_through` is called."""
+class FakeTransport:
+    """A transport that delivers data to the other end immediately, or buffers it until `deliver` is called."""
 
     def __init__(self) -> None:
         self.feed: Callable[[bytes], None] = lambda _: None
@@ -29,7 +29,7 @@ class Wire:
         else:
             self.kept.append(data)
 
-    def let_through(self) -> None:
+    def deliver(self) -> None:
         kept, self.kept = self.kept or [], None
         for data in kept:
             self.feed(data)
@@ -53,9 +53,9 @@ class Wire:
     abort = close
 
 
-def connect(*, join_fragments: bool = False) -> tuple[WebSocket, WebSocket, Wire, Wire]:
+def connect(*, join_fragments: bool = False) -> tuple[WebSocket, WebSocket, FakeTransport, FakeTransport]:
     """Return the server's end, the client's end, and the transport of each."""
-    here, there = Wire(), Wire()
+    here, there = FakeTransport(), FakeTransport()
     server = WebSocket(here, Side.SERVER, join_fragments=join_fragments)  # type: ignore[arg-type]
     client = WebSocket(there, Side.CLIENT)  # type: ignore[arg-type]
     here.feed, there.feed = client.receive, server.receive
@@ -63,8 +63,8 @@ def connect(*, join_fragments: bool = False) -> tuple[WebSocket, WebSocket, Wire
     return server, client, here, there
 
 
-def let_time_pass(socket: WebSocket) -> None:
-    """Move the time of the last received frame far into the past."""
+def make_idle(socket: WebSocket) -> None:
+    """Set the time of the last received frame to a time far in the past."""
     socket._heard_at -= AGES  # noqa: SLF001 - keeps the test short
 
 
@@ -83,9 +83,9 @@ async def test_websocket_exchanges_data_in_both_directions() -> None:
         (ABNORMAL_CLOSURE, "cannot be said", (FAILED, "cannot be said")),
         (FAILED, "ü" * 100, (FAILED, "ü" * 61)),
     ],
-    ids=["as agreed", "for a reason", "invalid code", "too long"],
+    ids=["normal closure", "code and reason", "invalid code", "too long reason"],
 )
-async def test_websocket_close_code_and_reason_reach_the_other_end(
+async def test_websocket_close_code_and_reason_are_received_by_the_other_end(
     code: int, reason: str, expected: tuple[int, str] | None
 ) -> None:
     server, client, _, _ = connect()
@@ -104,7 +104,7 @@ async def test_websocket_close_code_and_reason_reach_the_other_end(
     assert await server.read() == b""
 
 
-async def test_lost_websocket_connection_ends_reading_and_writing() -> None:
+async def test_read_and_write_of_a_lost_websocket_connection_raise_an_error() -> None:
     server, client, here, _ = connect()
     reading = asyncio.create_task(client.read())
     await asyncio.sleep(0)
@@ -117,7 +117,7 @@ async def test_lost_websocket_connection_ends_reading_and_writing() -> None:
     await client.close()
 
 
-async def test_transport_is_paused_while_data_is_unread() -> None:
+async def test_transport_is_paused_while_too_much_data_is_unread() -> None:
     server, client, here, _ = connect()
     piece = b"x" * 65536
     for _ in range(MAX_UNREAD // len(piece)):
@@ -125,7 +125,7 @@ async def test_transport_is_paused_while_data_is_unread() -> None:
     assert here.reads()
     await client.write(piece)
     assert not here.reads()
-    let_time_pass(server)
+    make_idle(server)
     assert server.measure_silence() < AGES / 2
     await server.read()
     assert here.reads()
@@ -144,7 +144,7 @@ async def test_write_waits_while_the_transport_is_full_and_reading_continues() -
     await writing
 
 
-async def test_peer_that_sends_pings_without_reading_is_paused() -> None:
+async def test_reading_is_paused_if_the_peer_sends_pings_but_does_not_read() -> None:
     server, client, here, _ = connect()
     here.kept = []
     server.pause_writing()
@@ -159,15 +159,15 @@ async def test_peer_that_sends_pings_without_reading_is_paused() -> None:
 
 async def test_websocket_idle_time_is_measured_from_the_last_received_frame() -> None:
     server, _, here, there = connect()
-    let_time_pass(server)
+    make_idle(server)
     assert server.measure_silence() >= AGES
     server.ping()
     assert server.measure_silence() < AGES / 2
     here.kept = []
     server.ping()
     there.kept = []
-    let_time_pass(server)
-    here.let_through()
+    make_idle(server)
+    here.deliver()
     assert server.measure_silence() >= AGES
 
 

@@ -1,4 +1,4 @@
-"""Supervised tasks are restarted, logged with one traceback, and visible until they have recovered."""
+"""Failed tasks are restarted; a failure is logged with one traceback and reported until the task has recovered."""
 
 import asyncio
 import logging
@@ -19,8 +19,8 @@ async def until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-class Failing:
-    """A task that fails a number of times, then runs until it is cancelled."""
+class FailingTask:
+    """A task that fails a given number of times, then runs until it is cancelled."""
 
     def __init__(self, times: int, error: Callable[[], BaseException] = lambda: RuntimeError("boom")) -> None:
         self.left = times
@@ -39,10 +39,10 @@ def list_tracebacks(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]
     return [record for record in caplog.records if record.exc_info]
 
 
-async def test_failing_task_is_restarted_and_its_check_fails_until_it_recovers(
+async def test_failing_task_is_restarted_and_its_health_check_fails_until_it_recovers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    work = Failing(3)
+    work = FailingTask(3)
 
     supervisor = Supervisor(QUICK)
     async with supervisor.running(INFORMERS, work, item="Node"):
@@ -60,7 +60,7 @@ async def test_different_failure_of_the_same_task_is_logged_with_its_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     errors: list[BaseException] = [ValueError("two"), RuntimeError("one"), RuntimeError("one")]
-    work = Failing(3, lambda: errors.pop())
+    work = FailingTask(3, lambda: errors.pop())
 
     supervisor = Supervisor(QUICK)
     async with supervisor.running(COMPACTION, work):
@@ -69,7 +69,7 @@ async def test_different_failure_of_the_same_task_is_logged_with_its_traceback(
 
 
 async def test_expected_failure_is_logged_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    work = Failing(1, lambda: ExpectedError("not ready yet"))
+    work = FailingTask(1, lambda: ExpectedError("not ready yet"))
 
     supervisor = Supervisor(QUICK)
     async with supervisor.running(COMPACTION, work):
@@ -104,7 +104,7 @@ async def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: p
     ],
 )
 async def test_task_that_cancels_itself_or_raises_is_restarted(make: Callable[[], BaseException], reason: str) -> None:
-    work = Failing(1, make)
+    work = FailingTask(1, make)
 
     supervisor = Supervisor(QUICK)
     async with supervisor.running(COMPACTION, work):
@@ -129,7 +129,7 @@ async def test_task_that_returns_is_restarted_unless_it_is_allowed_to_finish() -
 
 
 async def test_failing_task_does_not_affect_other_tasks() -> None:
-    steady, failing = Failing(0), Failing(1000)
+    steady, failing = FailingTask(0), FailingTask(1000)
 
     supervisor = Supervisor(QUICK)
     async with supervisor.running(INFORMERS, steady, item="a"), supervisor.running(INFORMERS, failing, item="b"):
@@ -138,7 +138,7 @@ async def test_failing_task_does_not_affect_other_tasks() -> None:
         assert supervisor.list_checks()["informers"].failure == "b: RuntimeError: boom"
 
 
-async def test_stopping_ends_a_task_that_fails_while_it_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+async def test_supervisor_stops_a_task_that_fails_while_it_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         try:
             await asyncio.Event().wait()
@@ -159,7 +159,7 @@ async def test_observers_are_notified_of_failure_and_recovery() -> None:
 
     supervisor = Supervisor(QUICK)
     supervisor.observe(observe)
-    async with supervisor.running(COMPACTION, Failing(1)):
+    async with supervisor.running(COMPACTION, FailingTask(1)):
         await until(lambda: len(seen) == 2)
     assert seen == ["RuntimeError: boom", ""]
 
@@ -177,7 +177,7 @@ def test_error_description_is_one_short_line() -> None:
     assert len(describe_error(ValueError("x" * 10_000))) == 512
 
 
-async def test_failure_of_a_stopped_job_is_reported_until_it_is_repeated_successfully() -> None:
+async def test_failure_of_a_stopped_job_is_reported_until_the_job_is_repeated_successfully() -> None:
     seen: list[str] = []
 
     async def work() -> None:
@@ -201,7 +201,7 @@ async def test_failure_of_a_stopped_job_is_reported_until_it_is_repeated_success
     assert seen == ["RuntimeError: boom", ""]
 
 
-async def test_failure_of_a_stopped_job_is_forgotten_after_a_time() -> None:
+async def test_failure_of_a_stopped_job_is_reported_for_a_limited_time() -> None:
     reports = 0
 
     def count(_: SupervisedTask) -> None:
@@ -210,9 +210,32 @@ async def test_failure_of_a_stopped_job_is_forgotten_after_a_time() -> None:
 
     supervisor = Supervisor(Backoff(first=60.0, longest=0.05))
     supervisor.observe(count)
-    job = supervisor.start(STORAGE_JOBS, Failing(1), item="disk", finishes=True)
+    job = supervisor.start(STORAGE_JOBS, FailingTask(1), item="disk", finishes=True)
     await job.first_attempt_done.wait()
     await job.stop()
     assert not supervisor.list_checks()["storage-jobs"].passed
     await until(lambda: supervisor.list_checks()["storage-jobs"].passed)
     assert reports == 2
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_cancellation_during_the_end_of_the_first_attempt_is_not_lost(steps: int) -> None:
+    finish = asyncio.Event()
+
+    async def run() -> None:
+        await finish.wait()
+
+    async def wait() -> None:
+        await task.wait_for_first_attempt(60)
+        await asyncio.Event().wait()
+
+    task = Supervisor(QUICK).start(LAUNCHER, run, finishes=True)
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0.01)
+    finish.set()
+    for _ in range(steps):  # let the event loop run the callbacks of the task one by one
+        await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting], timeout=1)
+    assert waiting.cancelled()
+    await task.stop()

@@ -1,0 +1,1 @@
+"""Histograms of durations, which the metrics endpoint reads."""
