@@ -33,7 +33,7 @@ class Cache:
             self._bytes -= len(oldest.value)
 
     def drop(self, key: Key) -> None:
-        """Remove a record from the cache."""
+        """Remove the record with this key, if it is cached."""
         record = self._records.pop(key, None)
         if record is not None:
             self._bytes -= len(record.value)

@@ -2,7 +2,7 @@
 The SQLite file: its schema, how it is opened, and migrations from older versions.
 
 `log` has one row per revision and is only appended to and compacted; `until` is the revision that replaced the row.
-`current` holds the current revision of each object.
+`current` contains the current revision of each object.
 """
 
 import contextlib
@@ -42,17 +42,21 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 INSERT INTO meta VALUES ('compacted', 0);
 """
-# By version, the SQL script that migrates a file to the next version.
+# The SQL scripts that migrate a file from each version (the key) to the next.
 MIGRATIONS: Final[Mapping[int, str]] = {}
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Return the only connection that writes; create the file, or migrate an older one after a backup."""
+    """Create or migrate the file, and return the only connection that writes; raise DatabaseError if that fails."""
     is_new = not path.exists()
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
+    except sqlite3.Error as error:
+        raise unusable_file_error(path, error) from error
     if is_new:
         path.chmod(0o600)
     try:
+        require_supported(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -60,11 +64,27 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         renumber_copy(connection, time.time())
     except sqlite3.Error as error:
         connection.close()
-        raise DatabaseError(f"{path} cannot be used as a database: {error}") from error
+        raise unusable_file_error(path, error) from error
     except DatabaseError:
         connection.close()
         raise
     return connection
+
+
+def unusable_file_error(path: Path, error: sqlite3.Error) -> DatabaseError:
+    """Return the error for a file that SQLite cannot open or read."""
+    return DatabaseError(f"{path} cannot be used as a database: {error}")
+
+
+def require_supported(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the format of a database; raise DatabaseError if a newer version wrote it."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise DatabaseError(
+            f"{path} was written by a newer virtshape (format {version}, this version supports format {VERSION}): "
+            f"upgrade virtshape, or use another --data-dir"
+        )
+    return int(version)
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
@@ -74,7 +94,6 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA mmap_size = 33554432")
     except sqlite3.Error:
         connection.close()
         raise
@@ -82,13 +101,12 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int, str] = MIGRATIONS) -> None:
-    """Create the tables, or migrate from the file's version to the current one, in one transaction."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > VERSION:
-        raise DatabaseError(
-            f"{path} was written by a newer virtshape (format {version}, this one knows {VERSION}): "
-            f"upgrade virtshape, or use another --data-dir"
-        )
+    """
+    Create the tables or, after a backup, migrate an older file, in one transaction.
+
+    Raise DatabaseError if the file was written by a newer version or the migration fails.
+    """
+    version = require_supported(connection, path)
     if version == VERSION:
         return
     empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
@@ -96,7 +114,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int,
         steps = [SCHEMA]
     else:
         steps = [migrations[step] for step in range(version, VERSION)]
-        backup(connection, path.with_suffix(f".v{version}.backup"))
+        _replace_backup(connection, path.with_suffix(f".v{version}.backup"))
     script = ";".join(["BEGIN IMMEDIATE", *steps, f"PRAGMA user_version = {VERSION}", "COMMIT"])
     try:
         connection.executescript(script)
@@ -115,7 +133,7 @@ def last_revision(connection: sqlite3.Connection) -> int:
 
 
 def backup(source: sqlite3.Connection, target: Path) -> None:
-    """Copy a database into a new file while it is in use, and mark the file as a copy."""
+    """Copy a database, which may be in use, into a new file, and mark the file as a copy."""
     target.touch(0o600, exist_ok=False)
     with contextlib.closing(sqlite3.connect(target)) as copy, copy:
         source.backup(copy)
@@ -123,13 +141,26 @@ def backup(source: sqlite3.Connection, target: Path) -> None:
             copy.execute("INSERT OR REPLACE INTO meta VALUES ('copied', 1)")
 
 
+def _replace_backup(source: sqlite3.Connection, target: Path) -> None:
+    """Back up a database, and then replace an earlier backup, which a failed migration may have left."""
+    draft = target.with_name(f"{target.name}.part")
+    draft.unlink(missing_ok=True)
+    try:
+        backup(source, draft)
+        for suffix in ("-wal", "-shm"):  # files of an earlier backup that was opened
+            target.with_name(target.name + suffix).unlink(missing_ok=True)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 def renumber_copy(connection: sqlite3.Connection, now: float) -> None:
     """
-    Continue a copy that is opened for the first time at revisions that no other copy has used.
+    If the database is a copy that is opened for the first time, continue at revisions that no other copy has used.
 
-    The original, and other copies of it, may have used the next revisions already. Clients that know those must list
-    again, so all earlier history is marked as compacted. The time in microseconds is higher than every revision used
-    before, because no store makes a million changes per second.
+    The original, and other copies of it, may have used the next revisions already. Clients that know those revisions
+    must list again, so all earlier history is marked as compacted. The time in microseconds is higher than every
+    revision used before, because no store makes a million changes per second.
     """
     if connection.execute("SELECT 1 FROM meta WHERE name = 'copied'").fetchone() is None:
         return
@@ -153,14 +184,14 @@ def check_integrity(connection: sqlite3.Connection) -> list[str]:
     """Return descriptions of all problems in a database file; empty if there are none."""
     faults = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
     checks = {
-        "current state without its revision in the log": (
+        "current objects without their revision in the log": (
             "SELECT count(*) FROM current c LEFT JOIN log l ON l.revision = c.revision WHERE l.revision IS NULL"
         ),
-        "live revisions in the log that are not the current state": (
+        "live revisions in the log that are not current objects": (
             "SELECT count(*) FROM log l LEFT JOIN current c ON c.revision = l.revision "
             "WHERE l.until IS NULL AND l.type != 'DELETED' AND c.revision IS NULL"
         ),
-        "current state that the log says was replaced or deleted": (
+        "current objects that were replaced or deleted according to the log": (
             "SELECT count(*) FROM current c JOIN log l ON l.revision = c.revision "
             "WHERE l.until IS NOT NULL OR l.type = 'DELETED'"
         ),
@@ -168,5 +199,5 @@ def check_integrity(connection: sqlite3.Connection) -> list[str]:
     for fault, query in checks.items():
         (count,) = connection.execute(query).fetchone()
         if count:
-            faults.append(f"{count} of: {fault}")
+            faults.append(f"{fault}: {count}")
     return faults

@@ -7,7 +7,7 @@ Errors of the store.
         ├── CompactedError   the revision was compacted
         ├── FutureError      the revision does not exist yet
         ├── LockedError      another process uses the data directory
-        └── DatabaseError    the file is corrupt, or from a newer version
+        └── DatabaseError    the file cannot be used, or is from a newer version
 """
 
 
@@ -16,7 +16,7 @@ class StoreError(Exception):
 
 
 class StaleError(StoreError):
-    """The object is not at the expected revision; 0 means that it does not exist."""
+    """The object is not at the expected revision; revision 0 means that the object does not exist."""
 
     def __init__(self, expected: int, actual: int) -> None:
         super().__init__(f"expected revision {expected}, found {actual}")
@@ -47,4 +47,4 @@ class LockedError(StoreError):
 
 
 class DatabaseError(StoreError):
-    """The database file is corrupt, or was written by a newer version."""
+    """The database file cannot be read, written or migrated, or was written by a newer version."""

@@ -9,13 +9,13 @@ from typing import Final
 from virtshape.store.errors import LockedError
 
 _FILE: Final = "lock"
-# find_holder takes a shared lock for a moment, which must not make a start fail.
+# Locking is retried, because `find_holder` holds a shared lock for a moment.
 _TRIES: Final = 5
 _PAUSE_SECONDS: Final = 0.02
 
 
 class Lock:
-    """Holds `DIR/lock` until closed; the file contains the process id of the holder."""
+    """A lock on the file `DIR/lock`, which is held until `close`; the file contains the process ID of the holder."""
 
     def __init__(self, directory: Path) -> None:
         self._file = os.open(directory / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -44,7 +44,7 @@ def _take(file: int) -> bool:
 
 
 def find_holder(directory: Path) -> int | None:
-    """Return the id of the process that uses the data directory; None if no process does."""
+    """Return the ID of the process that uses the data directory; None if no process uses it or the ID is unknown."""
     try:
         file = os.open(directory / _FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

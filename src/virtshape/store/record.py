@@ -24,7 +24,11 @@ class Record(Struct, frozen=True):
 
 
 class Event(Struct):
-    """One change; `previous` is the replaced revision or 0; `notes` lets readers share computed values."""
+    """
+    One change.
+
+    `previous` is the replaced revision, or 0. `notes` caches values that readers compute from the change.
+    """
 
     type: EventType
     key: Key
@@ -35,7 +39,7 @@ class Event(Struct):
 
 
 class Page(Struct, frozen=True):
-    """Records in key order at one revision, and the number of records after them."""
+    """A page of records in key order, at one revision, and the number of records that follow the page."""
 
     records: list[Record]
     revision: int

@@ -1,20 +1,28 @@
 """
-The object store: synchronous reads, writes that return when they are durable, and watches from any kept revision.
+The object store: synchronous reads, writes that return when they are durable, and watches from past revisions.
 
 A store belongs to one event loop. Only commits and maintenance run in a thread.
 """
 
 import asyncio
 import contextlib
+import functools
 import json
 import sqlite3
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from virtshape.store.cache import Cache
+from virtshape.store.compaction import (
+    DEFAULT_WINDOW_BYTES,
+    HistorySize,
+    find_last_revision,
+    read_oldest,
+    require_not_compacted,
+)
 from virtshape.store.database import (
     backup,
     check_integrity,
@@ -22,29 +30,30 @@ from virtshape.store.database import (
     measure_history,
     open_for_reading,
     open_for_writing,
+    unusable_file_error,
 )
 from virtshape.store.errors import CompactedError, FutureError, StoreError
-from virtshape.store.history import DEFAULT_WINDOW_BYTES, HistorySize
+from virtshape.store.health import DiskError, StoreHealth
 from virtshape.store.record import Event, Key, Page, Record
 from virtshape.store.watch import Broadcaster, Subscription
-from virtshape.store.writer import Outcome, Write, WriteHealth, Writer
+from virtshape.store.writer import Outcome, Write, Writer
 
 FILE_NAME: Final = "virtshape.db"
 DEFAULT_WINDOW_SECONDS: Final = 300
 DEFAULT_WINDOW_REVISIONS: Final = 10_000
 BYTES_AT_ONCE: Final = 1024 * 1024
-"""Bytes of objects or changes after which a watch stops reading until its client has read them."""
+"""Bytes of objects or changes that are read at a time for a watch, so that slow clients need little memory."""
 _REVISIONS_AT_ONCE: Final = 1000
 
 _PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
 _COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
-# Objects at a past revision: those not changed since, and those replaced later.
+# Objects at a past revision: objects that have not changed since, and objects that were replaced later.
 _REPLACED = "FROM log WHERE until > :at AND revision <= :at AND resource = :resource AND type != 'DELETED'"
 _PAST = (
     f"FROM (SELECT {_COLUMNS} {_PRESENT} AND c.revision <= :at "
     f"UNION ALL SELECT namespace, name, revision, value {_REPLACED}) c WHERE TRUE"
 )
-# The same without values, so that counting does not read objects.
+# The same queries without values, so that counting does not read objects.
 _PRESENT_NAMES = "FROM current c WHERE c.resource = :resource"
 _PAST_NAMES = (
     f"FROM (SELECT namespace, name {_PRESENT_NAMES} AND c.revision <= :at "
@@ -52,6 +61,22 @@ _PAST_NAMES = (
 )
 _EVERYWHERE = "AND (c.namespace, c.name) > (:after_namespace, :after_name)"
 _IN_NAMESPACE = "AND c.namespace = :namespace AND c.name > :after_name"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _reads(method: "Callable[Concatenate[Store, P], R]") -> "Callable[Concatenate[Store, P], R]":
+    """Decorate a method that reads the file: it records a failure in the store's health, and raises StoreError."""
+
+    @functools.wraps(method)
+    def read(store: "Store", /, *arguments: P.args, **options: P.kwargs) -> R:
+        try:
+            return method(store, *arguments, **options)
+        except sqlite3.Error as error:
+            raise store.fail_read(error, lambda: read(store, *arguments, **options)) from error
+
+    return read
 
 
 class Store:
@@ -66,23 +91,28 @@ class Store:
         window_bytes: int = DEFAULT_WINDOW_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        path = directory / FILE_NAME
+        path = self.path = directory / FILE_NAME
         self._connection = open_for_writing(path)
-        self._health = WriteHealth(directory)
-        self._writer = Writer(self._connection, self._health, clock)
-        self._reader = open_for_reading(path)
+        self._health = StoreHealth(directory)
+        try:
+            self._reader = open_for_reading(path)
+            self.revision = last_revision(self._reader)
+            kept = measure_history(self._reader) if path.stat().st_size > window_bytes else 0
+            self._writer = Writer(self._connection, self._health, clock)
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise unusable_file_error(path, error) from error
+        self.counters = self._writer.counters
         self._loop = asyncio.get_running_loop()
         self._broadcaster = Broadcaster()
         self._cache = Cache()
-        self._seen = 0  # highest revision read; while it is ahead of `revision`, reads skip the cache
+        self._seen = 0  # highest revision that was read; while it is higher than `revision`, reads do not use the cache
         self._observers: list[Callable[[Event], None]] = []
         self._window_seconds = window_seconds
         self._window_revisions = window_revisions
         self._clock = clock
-        self.revision = last_revision(self._reader)
-        kept = measure_history(self._reader) if path.stat().st_size > window_bytes else 0
         self._history = HistorySize(window_bytes, self.revision, kept)
-        self._surplus = 0  # history up to this revision exceeds the limit in bytes
+        self._surplus = 0  # drop history up to this revision to stay below the size limit
         self._has_surplus = asyncio.Event()
 
     def get(self, key: Key) -> Record | None:
@@ -90,19 +120,30 @@ class Store:
         is_current = self.revision >= self._seen
         if is_current and (known := self._cache.get(key)) is not None:
             return known
-        row = self._reader.execute(
-            "SELECT c.revision, l.value FROM current c JOIN log l ON l.revision = c.revision "
-            "WHERE c.resource = ? AND c.namespace = ? AND c.name = ?",
-            (key.resource, key.namespace, key.name),
-        ).fetchone()
-        if row is None:
+        record = self._read_current(key)
+        if record is None:
+            # A deletion may be committed that the event loop has not processed: no later read may be older than it.
+            self._seen = max(self._seen, self._read_last_revision())
             return None
-        record = Record(key, *row)
         self._seen = max(self._seen, record.revision)
         if is_current and record.revision <= self.revision:
             self._cache.put(record)
         return record
 
+    @_reads
+    def _read_current(self, key: Key) -> Record | None:
+        row = self._reader.execute(
+            "SELECT c.revision, l.value FROM current c JOIN log l ON l.revision = c.revision "
+            "WHERE c.resource = ? AND c.namespace = ? AND c.name = ?",
+            (key.resource, key.namespace, key.name),
+        ).fetchone()
+        return Record(key, *row) if row else None
+
+    @_reads
+    def _read_last_revision(self) -> int:
+        return last_revision(self._reader)
+
+    @_reads
     def list(
         self,
         resource: str,
@@ -112,7 +153,7 @@ class Store:
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return a page of objects in key order, at the current or a kept revision."""
+        """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
         reader = self._reader
         reader.execute("BEGIN")  # all following reads see the same snapshot
         try:
@@ -144,13 +185,19 @@ class Store:
                 (remaining,) = reader.execute(f"SELECT count(*) {names} {where}", rest).fetchone()
             return Page(records, at or revision, remaining)
         finally:
-            reader.execute("COMMIT")
+            self._end_snapshot()
 
-    def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
+    def _end_snapshot(self) -> None:
+        """End the transaction of a read, which an error may have ended already."""
+        if self._reader.in_transaction:
+            self._reader.execute("ROLLBACK")
+
+    @_reads
+    def list_in_batches(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
         """
-        Return the current revision and its objects in key order, in parts of limited size.
+        Return the current revision and its objects in key order, in batches of limited size.
 
-        A part is read when the iterator reaches it. CompactedError is raised if its history is no longer kept.
+        A batch is read when the iterator reaches it. CompactedError is raised if one of its objects has been compacted.
         """
         where = "" if namespace is None else "AND c.namespace = :namespace"
         query = f"SELECT c.revision {_PRESENT_NAMES} {where} ORDER BY c.namespace, c.name"
@@ -161,19 +208,20 @@ class Store:
             found = reader.execute(query, {"resource": resource, "namespace": namespace})
             revisions = array("q", (number for (number,) in found))
         finally:
-            reader.execute("COMMIT")
+            self._end_snapshot()
         self._seen = max(self._seen, revision)
-        return revision, self._read_parts(resource, revisions)
+        return revision, self._read_batches(resource, revisions)
 
-    def _read_parts(self, resource: str, revisions: "array[int]") -> Iterator[Sequence[Record]]:
+    def _read_batches(self, resource: str, revisions: "array[int]") -> Iterator[Sequence[Record]]:
         at = 0
         while at < len(revisions):
-            part = [self._read_revisions(resource, revisions[at : at + _REVISIONS_AT_ONCE].tolist())]
-            at += len(part[0])
-            yield part.pop()  # keeps no reference: the reader may pause for long
+            batch = [self._read_revisions(resource, revisions[at : at + _REVISIONS_AT_ONCE].tolist())]
+            at += len(batch[0])
+            yield batch.pop()  # release the batch, because the consumer may pause for a long time
 
+    @_reads
     def _read_revisions(self, resource: str, revisions: Sequence[int]) -> Sequence[Record]:
-        """Return the objects that these revisions wrote, in the same order, until they exceed the size limit."""
+        """Return the objects that these revisions wrote, in the same order; stop when they exceed the size limit."""
         rows = self._reader.execute(
             "SELECT j.value, l.namespace, l.name, l.value FROM json_each(?) j LEFT JOIN log l ON l.revision = j.value",
             (json.dumps(revisions),),
@@ -188,13 +236,14 @@ class Store:
                 break
         return part
 
+    @_reads
     def get_revision(self, revision: int) -> bytes | None:
-        """Return the bytes that a revision wrote; None if it was compacted."""
+        """Return the bytes that a revision wrote; None if the revision was compacted."""
         row = self._reader.execute("SELECT value FROM log WHERE revision = ?", (revision,)).fetchone()
         return row[0] if row else None
 
     async def write(self, write: Write) -> Event:
-        """Write one object durably; raise StaleError if it is not at the expected revision."""
+        """Write one object durably; raise StaleError if its revision is not the expected one, StoreError on failure."""
         (outcome,) = await self.write_all([write])
         if isinstance(outcome, StoreError):
             raise outcome
@@ -227,7 +276,7 @@ class Store:
                 self._cache.put(Record(event.key, event.revision, event.value))
 
     def _limit_history(self, events: Sequence[Event]) -> None:
-        """Add the changes to the size of the history, and signal if it is too large."""
+        """Add the size of the changes to that of the history, and signal if the history is too large."""
         for event in events:
             if event.previous:
                 self._history.add(event.revision, len(event.value))
@@ -236,33 +285,37 @@ class Store:
             self._has_surplus.set()
 
     def observe(self, observer: Callable[[Event], None]) -> None:
-        """Call a function with every change, before watches see it and before the write returns."""
+        """Register a function that is called with every change, before watches receive it and the write returns."""
         self._observers.append(observer)
 
-    def _read_log(self, resource: str, namespace: str | None, since: int) -> sqlite3.Cursor:
-        return self._reader.execute(
+    @_reads
+    def _read_log(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
+        """Return about 1 MiB of the changes after a revision, and whether these are all."""
+        rows = self._reader.execute(
             "SELECT type, namespace, name, revision, value, previous FROM log "
             "WHERE revision > ? AND resource = ? AND (? OR namespace = ?) ORDER BY revision",
             (since, resource, namespace is None, namespace or ""),
         )
-
-    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
-        """
-        Return the changes after a kept revision, and a subscription to all later ones.
-
-        About 1 MiB of changes is returned at most. If there are more, the subscription is None: watch again from the
-        last revision returned.
-        """
-        self._require_kept(since, self.newest)
         changes, size = [], 0
-        for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
+        for kind, ns, name, rv, value, prev in rows:
             changes.append(Event(kind, Key(resource, ns, name), rv, value, prev, {}))
             size += len(value)
             if size > BYTES_AT_ONCE:
-                break
+                return changes, False
+        return changes, True
+
+    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
+        """
+        Return the changes after a revision that is not compacted, and a subscription to all later changes.
+
+        At most about 1 MiB of changes is returned. If there are more, the subscription is None: watch again from the
+        last revision returned.
+        """
+        self._require_kept(since, self.newest)
+        changes, are_all = self._read_log(resource, namespace, since)
         last = changes[-1].revision if changes else since
         self._seen = max(self._seen, last)
-        if size > BYTES_AT_ONCE:
+        if not are_all:
             return changes, None
         subscription = self._broadcaster.subscribe(resource, namespace)
         subscription.seen = last
@@ -271,9 +324,7 @@ class Store:
     def _require_kept(self, asked: int, current: int) -> None:
         if asked > current:
             raise FutureError(asked, current)
-        oldest = self.oldest
-        if asked < oldest:
-            raise CompactedError(asked, oldest)
+        require_not_compacted(self._reader, asked)
 
     @property
     def newest(self) -> int:
@@ -282,12 +333,17 @@ class Store:
 
     @property
     def oldest(self) -> int:
-        """The oldest revision since which all history is kept."""
-        (number,) = self._reader.execute("SELECT number FROM meta WHERE name = 'compacted'").fetchone()
-        return int(number)
+        """The revision since which the history is complete."""
+        return read_oldest(self._reader)
+
+    def fail_read(self, error: sqlite3.Error, read: Callable[[], object]) -> StoreError:
+        """Record a failed read, which `probe` repeats; return the error to raise."""
+        failure = DiskError(error)
+        self._health.note_failed_read(failure, read)
+        return StoreError(f"reading from the database failed: {failure}")
 
     async def compact_forever(self, seconds: float) -> None:
-        """Compact at this interval, and at once when the history is too large, until cancelled."""
+        """Compact at this interval, and immediately when the history is too large, until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -297,11 +353,8 @@ class Store:
     async def compact(self, before: int | None = None) -> None:
         """Remove history that exceeds the limits of the window, or all history before a revision."""
         if before is None:
-            too_old = int(self._clock() - self._window_seconds)
-            row = self._reader.execute(
-                "SELECT revision FROM log WHERE at <= ? ORDER BY revision DESC LIMIT 1", (too_old,)
-            ).fetchone()
-            before = max(min(row[0] if row else 0, self.revision - self._window_revisions), self._surplus)
+            expired = find_last_revision(self._reader, int(self._clock() - self._window_seconds))
+            before = max(min(expired, self.revision - self._window_revisions), self._surplus)
         if before > self.oldest:
             await self._writer.compact(before)
         if before >= self._surplus:
@@ -309,23 +362,28 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """Why writes currently fail; empty if they succeed."""
+        """Why writes or reads currently fail; empty if they succeed."""
         return self._health.failure
 
     async def probe(self, idle_seconds: float) -> None:
-        """Write a test value, unless another write has succeeded recently; raise StoreError if the write fails."""
+        """
+        Repeat a failed read, and write a test value if writes fail or none succeeded for `idle_seconds`.
+
+        Raise StoreError on failure.
+        """
+        self._health.repeat_failed_read()
         if self.failure or time.monotonic() - self._health.written_at >= idle_seconds:
             await self._writer.probe()
 
     def backup(self, target: Path) -> None:
-        """Copy the store in its current state into a new file."""
+        """Copy the current state of the store into a new file."""
         backup(self._reader, target)
 
     async def close(self) -> None:
         """Finish pending writes and close the file."""
         await self._writer.close()
         self._reader.close()
-        self._connection.close()  # last: only the writing connection can checkpoint the WAL
+        self._connection.close()  # closed last: only the writing connection can checkpoint the WAL
 
 
 def check_file(path: Path) -> list[str]:

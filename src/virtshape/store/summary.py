@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from virtshape.store.database import VERSION, last_revision, open_for_reading
+from virtshape.store.database import last_revision, open_for_reading, require_supported
 from virtshape.store.errors import DatabaseError
 from virtshape.store.record import Key, Record
 
@@ -15,7 +15,7 @@ class Summary(Struct, frozen=True):
     """Statistics of a database."""
 
     revision: int
-    """The newest revision."""
+    """The newest revision in the database."""
     objects: dict[str, int]
     """Number of objects of each resource, such as `virtualmachines.kubevirt.io`."""
     size: int
@@ -23,13 +23,11 @@ class Summary(Struct, frozen=True):
 
 
 def summarize(path: Path) -> Summary:
-    """Return the statistics of a file; raise DatabaseError if it cannot be read."""
+    """Return the statistics of a file; raise DatabaseError if the file cannot be read."""
     try:
         connection = open_for_reading(path)
         try:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version > VERSION:
-                raise DatabaseError(f"{path} was written by a newer virtshape (format {version})")
+            require_supported(connection, path)
             rows = connection.execute("SELECT resource, count(*) FROM current GROUP BY resource ORDER BY resource")
             return Summary(last_revision(connection), dict(rows.fetchall()), _measure(path))
         finally:
@@ -39,7 +37,7 @@ def summarize(path: Path) -> Summary:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield every object in a file."""
+    """Yield every object in a database file."""
     connection = open_for_reading(path)
     try:
         for resource, namespace, name, revision, value in connection.execute(

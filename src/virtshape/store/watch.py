@@ -29,7 +29,7 @@ class Subscription:
         self._waiter: asyncio.Future[None] | None = None
 
     def offer(self, event: Event) -> None:
-        """Add a change to the queue unless the subscriber has seen it."""
+        """Queue a change unless it was offered before; if the queue is full, clear the queue and set `overrun`."""
         if event.revision <= self.seen:
             return
         self.seen = event.revision
@@ -38,13 +38,13 @@ class Subscription:
         self._pending_bytes += len(event.value)
         if len(self._pending) >= MAX_PENDING or self._pending_bytes > MAX_PENDING_BYTES:
             self.overrun = True
-            self._pending = []  # they will not be read
+            self._pending = []  # free the queued changes, which will not be read
         else:
             self._pending.append(event)
         self._wake()
 
     async def next(self, timeout: float) -> Sequence[Event]:
-        """Return all queued changes; if there are none, wait for one up to the timeout."""
+        """Return all queued changes; if there are none, wait up to `timeout` seconds for one."""
         if not self._pending and not self.overrun:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()

@@ -2,38 +2,35 @@
 The writer: commits all waiting writes together and reports their outcomes after the commit.
 
 Statements run on the event loop, where they take microseconds. The commit waits for the disk in a thread; writes that
-arrive meanwhile join the next commit. A write that finds an unexpected revision changes nothing and fails alone.
+arrive during a commit join the next commit. A write that finds an unexpected revision changes nothing and fails alone.
 """
 
 import asyncio
 import contextlib
-import os
 import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from virtshape.store.compaction import compact_batch
 from virtshape.store.database import last_revision
 from virtshape.store.errors import StaleError, StoreError
+from virtshape.store.health import DiskError, StoreHealth
 from virtshape.store.record import Event, EventType, Key
-
-MIN_FREE_BYTES: Final = 4 * 1024 * 1024
-"""Bytes that must be free before a store counts as writable again; small writes may succeed on a full disk."""
+from virtshape.telemetry.histogram import Histogram
 
 MAX_WRITES_PER_COMMIT: Final = 256
-ROWS_A_COMPACTION: Final = 1000
 
 Outcome = Event | StoreError
 Job = Callable[[], None]
 
 
 class Write(Struct):
-    """A change to an object at revision `expected` (0: create it); its new revision goes between `head` and `tail`."""
+    """A change to an object at revision `expected` (0 if new); the stored bytes are `head`, revision and `tail`."""
 
     key: Key
     expected: int
@@ -54,41 +51,32 @@ class _Batch(Struct):
     report: Callable[[Sequence[Outcome]], None]
 
 
-class WriteHealth:
-    """Whether recent writes to a store succeeded."""
+class WriteCounters:
+    """Durations of commits, and numbers of writes that were stored, conflicted with another write, or failed."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self.failure = ""
-        """Why writes fail; empty if they succeed."""
-        self.written_at = time.monotonic()
-        """When a write last succeeded."""
+    def __init__(self) -> None:
+        self.commits = Histogram()
+        self.outcomes = {"stored": 0, "conflict": 0, "failed": 0}
 
-    def note_failure(self, error: Exception) -> None:
-        """Record a failed write."""
-        is_full = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
-        self.failure = f"{error}: free space in {self._directory}" if is_full else str(error)
-
-    def note_success(self) -> None:
-        """Record a successful write."""
-        self.written_at = time.monotonic()
-        if self.failure and self._measure_free_space() >= MIN_FREE_BYTES:
-            self.failure = ""
-
-    def _measure_free_space(self) -> int:
-        found = os.statvfs(self._directory)
-        return found.f_bavail * found.f_frsize
+    def add(self, seconds: float, batches: Sequence[Sequence[Outcome]]) -> None:
+        """Count a commit and the outcomes of its writes."""
+        self.commits.add(seconds)
+        for outcomes in batches:
+            for outcome in outcomes:
+                is_conflict = isinstance(outcome, StaleError)
+                self.outcomes["stored" if isinstance(outcome, Event) else "conflict" if is_conflict else "failed"] += 1
 
 
 class Writer:
-    """Commits writes; belongs to one event loop, on which it reports outcomes."""
+    """Commits writes and reports their outcomes on the event loop that it belongs to."""
 
     def __init__(
-        self, connection: sqlite3.Connection, health: WriteHealth, clock: Callable[[], float] = time.time
+        self, connection: sqlite3.Connection, health: StoreHealth, clock: Callable[[], float] = time.time
     ) -> None:
         self._connection = connection
         self._health = health
         self._clock = clock
+        self.counters = WriteCounters()
         self._loop = asyncio.get_running_loop()
         self._revision = last_revision(connection)
         self._waiting: list[_Batch] = []
@@ -109,7 +97,8 @@ class Writer:
         more = True
         while more:
             found: list[bool] = []
-            await self._do(lambda: found.append(self._compact(before)))  # noqa: B023 - run before the next
+            # The lambda may use the loop variable, because each job has run before the next one is created.
+            await self._do(lambda: found.append(compact_batch(self._connection, before)))  # noqa: B023
             more = found[0]
 
     async def probe(self) -> None:
@@ -133,7 +122,8 @@ class Writer:
     def _wake(self) -> None:
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._next)  # later, so that other writes in this iteration join the commit
+            # Deferred, so that other writes in this iteration of the event loop join the commit.
+            self._loop.call_soon(self._next)
 
     def _next(self) -> None:
         if self._maintenance:
@@ -149,20 +139,25 @@ class Writer:
         while self._waiting and count < MAX_WRITES_PER_COMMIT:
             batches.append(self._waiting.pop(0))
             count += len(batches[-1].writes)
-        before, now = self._revision, int(self._clock())
+        before, now, began = self._revision, int(self._clock()), time.perf_counter()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             outcomes = [[self._write(write, now) for write in batch.writes] for batch in batches]
         except sqlite3.Error as error:
-            self._finish_commit(batches, [], before, error)
+            self._finish_commit(batches, [], before, began, error)
             return
-        self._jobs.put((self._commit, lambda error: self._finish_commit(batches, outcomes, before, error)))
+        self._jobs.put((self._commit, lambda error: self._finish_commit(batches, outcomes, before, began, error)))
 
     def _commit(self) -> None:
         self._connection.execute("COMMIT")
 
     def _finish_commit(
-        self, batches: list[_Batch], outcomes: list[list[Outcome]], before: int, error: Exception | None
+        self,
+        batches: list[_Batch],
+        outcomes: list[list[Outcome]],
+        before: int,
+        began: float,
+        error: Exception | None,
     ) -> None:
         if error is not None:
             self._revision = before
@@ -170,6 +165,7 @@ class Writer:
             outcomes = [[failure for _ in batch.writes] for batch in batches]
         elif self._revision != before:
             self._health.note_success()
+        self.counters.add(time.perf_counter() - began, outcomes)
         self._next()
         for batch, outcome in zip(batches, outcomes, strict=True):
             batch.report(outcome)
@@ -188,11 +184,13 @@ class Writer:
 
     def _fail(self, error: Exception) -> StoreError:
         """Roll back the transaction of a failed write; return the error to report."""
-        self._health.note_failure(error)
-        with contextlib.suppress(sqlite3.Error):  # SQLite has rolled back, or does so with the next statement
+        failure = error if isinstance(error, DiskError) else DiskError(error)
+        self._health.note_failure(failure)
+        # After an error, SQLite has rolled back already, or does so with the next statement.
+        with contextlib.suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-        return StoreError(f"writing to the database failed: {error}")
+        return StoreError(f"writing to the database failed: {failure}")
 
     def _work(self) -> None:
         """Run jobs that wait for the disk one at a time, and report each to the event loop."""
@@ -201,7 +199,7 @@ class Writer:
             try:
                 job[0]()
             except Exception as raised:  # noqa: BLE001 - reported to the caller; the thread must continue
-                error = raised
+                error = self._health.find_cause(raised)
             self._loop.call_soon_threadsafe(job[1], error)
 
     def _write(self, write: Write, now: int) -> Outcome:
@@ -229,18 +227,6 @@ class Writer:
 
     def _touch(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
-        # A different value each time, because SQLite does not write unchanged pages.
+        # Write a different value each time, because SQLite does not write unchanged pages.
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('probed', ?)", (time.time_ns(),))
         self._connection.execute("COMMIT")
-
-    def _compact(self, before: int) -> bool:
-        """Remove one batch of history; return True if there may be more."""
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        gone = 0
-        for forgotten in ("until <= ?", "type = 'DELETED' AND revision <= ?"):
-            rows = f"SELECT revision FROM log WHERE {forgotten} LIMIT {ROWS_A_COMPACTION}"
-            gone += connection.execute(f"DELETE FROM log WHERE revision IN ({rows})", (before,)).rowcount
-        connection.execute("UPDATE meta SET number = max(number, ?) WHERE name = 'compacted'", (before,))
-        connection.execute("COMMIT")
-        return gone >= ROWS_A_COMPACTION

@@ -20,7 +20,7 @@ def test_second_lock_of_a_data_directory_fails_and_names_the_holder(tmp_path: Pa
     assert find_holder(tmp_path) is None
 
 
-def test_data_directory_lock_is_released_when_its_process_ends(tmp_path: Path) -> None:
+def test_data_directory_lock_is_released_when_its_process_is_killed(tmp_path: Path) -> None:
     program = "import sys; from pathlib import Path; from virtshape.store.lock import Lock; Lock(Path(sys.argv[1])); sys.stdout.write('held\\n'); sys.stdout.flush(); sys.stdin.read()"  # noqa: E501 - one program
     process = subprocess.Popen(
         [sys.executable, "-c", program, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -36,5 +36,5 @@ def test_data_directory_lock_is_released_when_its_process_ends(tmp_path: Path) -
     assert find_holder(tmp_path) is None
 
 
-def test_missing_directory_has_no_lock_holder(tmp_path: Path) -> None:
+def test_missing_data_directory_has_no_lock_holder(tmp_path: Path) -> None:
     assert find_holder(tmp_path / "none") is None

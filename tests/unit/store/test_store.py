@@ -47,7 +47,7 @@ async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def compacting(store: Store) -> AsyncIterator[Supervisor]:
-    """Run the compaction of history that exceeds the byte limit, as the server does, but not the periodic one."""
+    """Compact history that exceeds the byte limit, as the server does, but without periodic compaction."""
     supervisor = Supervisor(BACKOFF)
     async with supervisor.running(COMPACTION, lambda: store.compact_forever(3600)):
         yield supervisor
@@ -65,7 +65,7 @@ def change_database(directory: Path, statement: str) -> None:
 
 
 def subscribe(store: Store) -> Subscription:
-    """Watch the VMs of all namespaces from the beginning."""
+    """Watch the VMs of all namespaces, starting from revision 0."""
     _, subscription = store.watch(VMS, None, 0)
     assert subscription is not None
     return subscription
@@ -75,6 +75,19 @@ def count_revisions(path: Path) -> int:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         (count,) = connection.execute("SELECT count(*) FROM log").fetchone()
     return int(count)
+
+
+async def commit_unprocessed(store: Store, writes: list[Write]) -> asyncio.Task[Any]:
+    """Block the event loop until the writes are committed, so that the store has not processed them yet."""
+    expected = count_revisions(store.path) + len(writes)
+    writing = asyncio.create_task(store.write_all(writes))
+    await asyncio.sleep(0)  # the write is queued
+    await asyncio.sleep(0)  # the commit starts in its own thread
+    deadline = time.monotonic() + 10
+    while count_revisions(store.path) < expected:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    return writing
 
 
 def names(events: "list[Event] | tuple[Event, ...] | Any") -> list[tuple[str, str, int]]:
@@ -112,7 +125,7 @@ async def test_concurrent_writers_get_separate_revisions(tmp_path: Path) -> None
         assert len(store.list(VMS).records) == 200
 
 
-async def test_failed_write_does_not_affect_others_in_the_commit(tmp_path: Path) -> None:
+async def test_failed_write_does_not_affect_other_writes_in_the_commit(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         outcomes = await store.write_all([put(key("x")), put(key("x")), put(key("y"))])
         assert [type(outcome) for outcome in outcomes] == [Event, StaleError, Event]
@@ -154,7 +167,7 @@ async def test_watch_returns_missed_changes_before_new_ones(tmp_path: Path) -> N
         assert list(await watch.next(0.01)) == []
 
 
-async def test_event_has_the_revision_that_it_replaced(tmp_path: Path) -> None:
+async def test_write_event_contains_the_previous_revision_of_the_object(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x"), body=b"old"))
         event = await store.write(put(key("x"), 1, b"new"))
@@ -178,7 +191,7 @@ async def test_compaction_removes_history_and_keeps_objects(tmp_path: Path) -> N
         assert store.get_revision(2) is None
 
 
-async def test_history_window_keeps_recent_time_and_revisions(tmp_path: Path) -> None:
+async def test_compaction_keeps_recent_history_and_a_minimum_number_of_revisions(tmp_path: Path) -> None:
     now = [1000.0]
 
     async with opened(tmp_path, window_seconds=300, window_revisions=2, clock=lambda: now[0]) as store:
@@ -194,17 +207,10 @@ async def test_history_window_keeps_recent_time_and_revisions(tmp_path: Path) ->
         assert store.oldest == 5, "two revisions are near"
 
 
-async def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_processed(tmp_path: Path) -> None:
+async def test_watch_can_resume_from_a_revision_that_the_event_loop_has_not_processed(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x")))
-        path = tmp_path / FILE_NAME
-        writing = asyncio.create_task(store.write_all([put(key("x"), 1), put(key("x"), 2)]))
-        await asyncio.sleep(0)  # the write is queued
-        await asyncio.sleep(0)  # the commit begins in its thread
-        deadline = time.monotonic() + 10
-        while count_revisions(path) < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.001)  # blocks the event loop
+        writing = await commit_unprocessed(store, [put(key("x"), 1), put(key("x"), 2)])
         missed, first = store.watch(VMS, None, 1)
         assert names(missed) == [("MODIFIED", "x", 2), ("MODIFIED", "x", 3)]
         again, second = store.watch(VMS, None, 3)
@@ -216,7 +222,20 @@ async def test_watch_can_be_resumed_from_a_revision_that_the_event_loop_has_not_
             assert names(await subscription.next(1)) == [("MODIFIED", "x", 4)]
 
 
-async def test_watch_of_a_long_history_returns_it_in_parts_without_gaps(
+async def test_read_after_a_deletion_that_the_event_loop_has_not_processed_is_not_older(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.write_all([put(key("deleted")), put(key("updated"))])
+    async with opened(tmp_path) as store:
+        assert store.get(key("updated")) is not None  # cached, unlike the object that is deleted
+        writing = await commit_unprocessed(store, [put(key("updated"), 2), put(key("deleted"), 1, removes=True)])
+        assert store.get(key("deleted")) is None
+        found = store.get(key("updated"))
+        assert found is not None
+        assert found.revision == 3
+        await writing
+
+
+async def test_watch_returns_a_long_history_in_parts_without_gaps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 250)
@@ -237,7 +256,7 @@ async def test_watch_of_a_long_history_returns_it_in_parts_without_gaps(
         assert [event.revision for event in seen] == list(range(1, 5 + parts + 1))
 
 
-async def test_list_in_parts_returns_the_objects_at_its_revision(
+async def test_all_batches_of_a_list_contain_objects_at_the_same_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 250)
@@ -246,32 +265,34 @@ async def test_list_in_parts_returns_the_objects_at_its_revision(
         for number in range(5):
             await store.write(put(key(f"n{number}"), body=b"x" * 100))
         await store.write(put(key("elsewhere", "b"), body=b"x" * 100))
-        revision, parts = store.list_in_parts(VMS, "a")
-        seen = [next(parts)]
+        revision, batches = store.list_in_batches(VMS, "a")
+        seen = [next(batches)]
         await store.write(put(key("n0"), 1, removes=True))
         await store.write(put(key("n4"), 5))
         await store.write(put(key("n9")))
-        seen += parts
+        seen += batches
         assert revision == 6
         assert [[(record.key.name, record.revision) for record in part] for part in seen] == [
             [("n0", 1), ("n1", 2), ("n2", 3)],
             [("n3", 4), ("n4", 5)],
         ]
-        assert sum(map(len, store.list_in_parts(VMS)[1])) == 6
+        assert sum(map(len, store.list_in_batches(VMS)[1])) == 6
 
 
-async def test_list_in_parts_ends_if_its_history_is_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_list_in_batches_fails_if_its_history_is_compacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 50)
 
     async with opened(tmp_path) as store:
         for number in range(2):
             await store.write(put(key(f"n{number}"), body=b"x" * 100))
-        _, parts = store.list_in_parts(VMS)
-        next(parts)
+        _, batches = store.list_in_batches(VMS)
+        next(batches)
         await store.write(put(key("n1"), 2))
         await store.compact(before=3)
         with pytest.raises(CompactedError):
-            next(parts)
+            next(batches)
 
 
 async def test_list_and_watch_at_a_future_revision_are_refused(tmp_path: Path) -> None:
@@ -282,7 +303,7 @@ async def test_list_and_watch_at_a_future_revision_are_refused(tmp_path: Path) -
             store.watch(VMS, None, 9)
 
 
-async def test_revisions_continue_after_reopening_even_if_compacted(tmp_path: Path) -> None:
+async def test_revisions_continue_after_reopening_a_compacted_store(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("x")))
         await store.write(put(key("x"), 1, removes=True))
@@ -325,10 +346,12 @@ async def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
     async with opened(tmp_path, window_bytes=5_000) as store, compacting(store):
         await store.write(put(key("x"), 51, b"x" * 1000))
         await store.write(put(key("x"), 52, b"x" * 1000))
-        await wait_until(lambda: store.oldest == 51)  # the limit includes history of the earlier process
+        await wait_until(
+            lambda: store.oldest == 51
+        )  # history written before the store was reopened counts toward the limit
 
 
-async def test_failed_compaction_of_large_history_is_reported_and_repeated(tmp_path: Path) -> None:
+async def test_failed_compaction_of_large_history_is_reported_and_retried(tmp_path: Path) -> None:
     async with opened(tmp_path, window_bytes=10_000) as store, compacting(store) as supervisor:
         change_database(
             tmp_path, "CREATE TRIGGER broken BEFORE DELETE ON log BEGIN SELECT RAISE(FAIL, 'log is broken'); END"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from virtshape.store.database import open_for_writing
 from virtshape.store.errors import StoreError
+from virtshape.store.health import StoreHealth
 from virtshape.store.record import Event, Key
-from virtshape.store.writer import Outcome, Write, WriteHealth, Writer
+from virtshape.store.writer import Outcome, Write, Writer
 
 
 def write(name: str, size: int = 10) -> Write:
@@ -25,7 +26,7 @@ async def test_write_fails_on_a_full_disk_and_a_later_smaller_write_succeeds(tmp
     connection = open_for_writing(tmp_path / "x.db")
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages + 4}")
-    writer = Writer(connection, WriteHealth(tmp_path))
+    writer = Writer(connection, StoreHealth(tmp_path))
     (first,) = await make(writer, [write("small")])
     (refused,) = await make(writer, [write("large", 1_000_000)])
     (second,) = await make(writer, [write("small-too")])
@@ -49,7 +50,7 @@ async def test_waiting_writes_are_committed_together(tmp_path: Path) -> None:
             commits.append(statement)
 
     connection.set_trace_callback(trace)
-    writer = Writer(connection, WriteHealth(tmp_path))
+    writer = Writer(connection, StoreHealth(tmp_path))
     promises = [asyncio.create_task(make(writer, [write(f"n{number}")])) for number in range(50)]
     await asyncio.sleep(0)
     are_waiting.set()
@@ -62,7 +63,7 @@ async def test_waiting_writes_are_committed_together(tmp_path: Path) -> None:
 
 async def test_closing_the_writer_finishes_waiting_writes(tmp_path: Path) -> None:
     connection = open_for_writing(tmp_path / "x.db")
-    writer = Writer(connection, WriteHealth(tmp_path))
+    writer = Writer(connection, StoreHealth(tmp_path))
     promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
     await asyncio.sleep(0)
     await writer.close()
