@@ -24,7 +24,7 @@ class Identity(Struct, frozen=True):
 
 
 class Credentials(Struct, frozen=True):
-    """A bearer token, basic authentication or a client certificate."""
+    """A bearer token or basic authentication, and a client certificate; each is optional."""
 
     token: str = ""
     identity: Identity | None = None
@@ -40,13 +40,13 @@ class Credentials(Struct, frozen=True):
 
 
 class CredentialSource(Protocol):
-    """Provides credentials, and renews them after they expire."""
+    """Provides credentials; sources of credentials that expire also renew them."""
 
     async def fetch(self) -> Credentials:
-        """Return the current credentials; raise ConfigError if they are not available."""
+        """Return the current credentials; raise ConfigError if no credentials are available."""
 
     def invalidate(self) -> bool:
-        """Handle a rejection by the server; return True if fetching again may help."""
+        """Drop the credentials, which the server rejected; return True if `fetch` may return different credentials."""
 
 
 class StaticCredentials:
@@ -60,12 +60,12 @@ class StaticCredentials:
         return self._credentials
 
     def invalidate(self) -> bool:
-        """Return False: fetching again cannot help."""
+        """Return False: `fetch` always returns the same credentials."""
         return False
 
 
 class TokenFile:
-    """A token in a file that is rotated externally, such as a pod's; it is read again every few seconds."""
+    """A token in a file that another program updates, such as kubelet in a pod; the file is read every few seconds."""
 
     def __init__(self, path: Path, identity: Identity | None = None) -> None:
         self._path = path
@@ -74,7 +74,7 @@ class TokenFile:
         self._read_at = 0.0
 
     async def fetch(self) -> Credentials:
-        """Return the token from the file, cached for a short time."""
+        """Return the token from the file, cached for a short time; raise ConfigError if the file cannot be read."""
         if self._credentials is None or time.monotonic() - self._read_at > KEPT_SECONDS:
             try:
                 text = await asyncio.to_thread(self._path.read_text)
@@ -106,7 +106,11 @@ class Impersonation(Struct, frozen=True):
 
 
 class Access(Struct, frozen=True):
-    """How to reach one server as one user; `authority` has CA certificates in PEM. If empty, the system's are used."""
+    """
+    The address, TLS settings and credentials to access one server as one user.
+
+    `authority` contains CA certificates in PEM; if it is empty, the system's certificates are used.
+    """
 
     server: str
     credentials: CredentialSource = StaticCredentials(Credentials())
@@ -134,7 +138,7 @@ def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, identity: Identity) -> None:
-    # The ssl module loads certificates only from files; this file is private to its owner and deleted at once.
+    # The ssl module loads certificates only from files; this file is private to its owner and deleted immediately.
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:
         file.write(identity.certificate + b"\n" + identity.key)
         file.flush()

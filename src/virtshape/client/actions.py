@@ -1,4 +1,4 @@
-"""Actions on VMs and instances, such as start, stop and pause, in KubeVirt's subresources API group."""
+"""Actions on VMs and VMIs, such as start, stop and pause, in KubeVirt's subresources API group."""
 
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
@@ -31,17 +31,17 @@ async def request_action(
 
 
 async def expand_stored(client: RestClient, namespace: str, name: str) -> Any:
-    """Return a stored VM expanded with its instance type and preference, as a tree."""
+    """Return a stored VM, expanded with its instance type and preference, as decoded JSON."""
     reply = await client.request("GET", format_action(namespace, "virtualmachines", name, "expand-spec"))
     return msgspec.json.decode(reply.body)
 
 
 async def expand_sent(client: RestClient, namespace: str, tree: Any) -> Any:
-    """Return a VM that is not stored, expanded by the server with its instance type and preference, as a tree."""
+    """Send a VM that is not stored to the server; return the VM that the server expanded, as decoded JSON."""
     target = f"/apis/{GROUP}/{VERSION}/namespaces/{quote(namespace, safe='')}/expand-vm-spec"
     return msgspec.json.decode((await client.request("PUT", target, msgspec.json.encode(tree))).body)
 
 
 async def read_version(client: RestClient) -> Any:
-    """Return the version that the server reports, as a tree."""
+    """Return the version that the server reports, as decoded JSON."""
     return msgspec.json.decode((await client.request("GET", f"/apis/{GROUP}/{VERSION}/version")).body)

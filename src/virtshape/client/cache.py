@@ -1,7 +1,7 @@
 """
 Cache of objects of one kind, by namespace and name and by custom indexes.
 
-Each update returns its changes. Objects are stored encoded, which takes a tenth of the memory, and decoded on access,
+Each update returns its changes. Objects are stored encoded, which needs a tenth of the memory, and decoded on access,
 so that each caller gets its own copy.
 """
 
@@ -16,6 +16,7 @@ from virtshape.api.model import Model
 from virtshape.client.resources import metadata_of
 
 T = TypeVar("T", bound=Model)
+R = TypeVar("R")
 
 Indexer = Callable[[T], Iterable[str]]
 """A function that returns the index values of an object."""
@@ -32,7 +33,7 @@ class ObjectKey(NamedTuple):
 
 
 class Change(Struct, Generic[T], frozen=True):
-    """A change of an object, with its current or last known state."""
+    """A change to an object, or a periodic report of an unchanged object (RESYNCED); `item` is the last known state."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "RESYNCED"]
     item: T
@@ -45,6 +46,34 @@ class _Entry(Struct, frozen=True, gc=False):
     revision: str
     text: bytes
     values: tuple[tuple[str, ...], ...]
+
+
+class Derived(NamedTuple, Generic[R]):
+    """A value computed from one version of an object."""
+
+    uid: str
+    revision: str
+    value: R
+
+
+class Snapshot(Generic[T]):
+    """The objects of a cache at one point in time; other threads may read the snapshot while the cache changes."""
+
+    def __init__(self, kind: type[T], entries: Mapping[ObjectKey, _Entry]) -> None:
+        self._kind = kind
+        self._entries = entries
+
+    def derive(
+        self, compute: Callable[[T], R], known: Mapping[ObjectKey, Derived[R]]
+    ) -> Mapping[ObjectKey, Derived[R]]:
+        """Return a value for each object; reuse the values in `known` for objects that have not changed."""
+        derived: dict[ObjectKey, Derived[R]] = {}
+        for place, entry in self._entries.items():
+            found = known.get(place)
+            if found is None or found.revision != entry.revision or found.uid != entry.uid:
+                found = Derived(entry.uid, entry.revision, compute(decode(entry.text, self._kind)))
+            derived[place] = found
+        return derived
 
 
 class Cache(Generic[T]):
@@ -63,17 +92,21 @@ class Cache(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return map(self._read, list(self._entries.values()))
 
+    def take_snapshot(self) -> Snapshot[T]:
+        """Return a snapshot of all objects."""
+        return Snapshot(self._kind, dict(self._entries))
+
     def find(self, name: str, namespace: str = "") -> T | None:
-        """Return the object with this name, or None."""
+        """Return the object with this name and namespace, or None."""
         entry = self._entries.get(ObjectKey(namespace, name))
         return self._read(entry) if entry is not None else None
 
     def list(self, namespace: str = "") -> Sequence[T]:
-        """Return all objects in a namespace, or in all namespaces."""
+        """Return all objects in a namespace; an empty namespace means all namespaces."""
         return [self._read(self._entries[place]) for place in self.list_keys(namespace)]
 
     def list_keys(self, namespace: str = "") -> Sequence[ObjectKey]:
-        """Return the keys of all objects in a namespace, or in all namespaces."""
+        """Return the keys of all objects in a namespace; an empty namespace means all namespaces."""
         return list(self._by_namespace.get(namespace, ()) if namespace else self._entries)
 
     def list_uids(self) -> Sequence[str]:
@@ -89,14 +122,14 @@ class Cache(Generic[T]):
         return list(self._by_index[index].get(value, ()))
 
     def put(self, item: T) -> Sequence[Change[T]]:
-        """Add or update an object; return the changes."""
+        """Add or update an object; return the resulting changes."""
         place = key_of(item)
         before = self._entries.get(place)
         if before is None:
             self._enter(place, item)
             return [Change("ADDED", item)]
         metadata = metadata_of(item)
-        if before.uid != metadata.uid:  # the object was deleted, and another one has its name
+        if before.uid != metadata.uid:  # the object was deleted, and a new object has the same name
             gone = self._read(before)
             return [*self.drop(gone), *self.put(item)]
         if before.revision == metadata.resource_version:
@@ -106,7 +139,7 @@ class Cache(Generic[T]):
         return [Change("MODIFIED", item)]
 
     def drop(self, item: T) -> Sequence[Change[T]]:
-        """Remove an object, given its last state; return the changes."""
+        """Remove an object; `item` is its last state. Return the resulting changes."""
         place = key_of(item)
         before = self._entries.get(place)
         if before is None or before.uid != metadata_of(item).uid:
@@ -115,7 +148,7 @@ class Cache(Generic[T]):
         return [Change("DELETED", item)]
 
     def replace(self, items: Iterable[T]) -> Sequence[Change[T]]:
-        """Replace the contents with these objects; return the changes."""
+        """Replace all objects in the cache with these objects; return the resulting changes."""
         present = {key_of(item): item for item in items}
         changes: list[Change[T]] = []
         for place in [place for place in self._entries if place not in present]:

@@ -49,9 +49,9 @@ async def open_connection(endpoint: Endpoint, seconds: float) -> "Connection":
             )
     except TimeoutError:
         raise UnreachableError(f"{endpoint.url} did not respond within {seconds:g} seconds") from None
-    except OSError as error:  # includes TLS errors
+    except OSError as error:  # includes TLS errors, which are OSErrors
         raise UnreachableError(f"cannot connect to {endpoint.url}: {error}") from error
-    # Detect a vanished server even on watches that are idle for hours.
+    # Detect an unreachable server even on watches that are idle for hours.
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return connection
 
@@ -69,7 +69,7 @@ async def _get_route(endpoint: Endpoint) -> JsonObject:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; `reusable` is True once a response is complete and both sides keep the connection alive."""
+    """One connection; `reusable` is True after a complete response if both sides keep the connection open."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def write(self, data: bytes) -> None:
-        """Send a part of the request body; wait while too much data is unsent."""
+        """Send a chunk of the request body; wait while too much data is unsent."""
         self._require_connected()
         self._transport.write(data)
         await self._writable.wait()
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         return b"".join([chunk async for chunk in self.chunks()])
 
     def switch_protocol(self, successor: asyncio.Protocol) -> None:
-        """Hand the connection and any buffered data over to another protocol; raise UnreachableError if it is lost."""
+        """Hand the connection and any buffered data over to another protocol; raise UnreachableError if it was lost."""
         self._require_connected()
         self._transport.set_protocol(successor)
         successor.connection_made(self._transport)
@@ -150,16 +150,16 @@ class Connection(asyncio.Protocol):
             raise UnreachableError(str(self._problem)) from self._problem
 
     def close(self) -> None:
-        """Close the connection without waiting for the server's TLS shutdown, because the process may exit at once."""
+        """Close the connection without waiting for the server's TLS shutdown, because the process may exit soon."""
         self.reusable = False
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport."""
+        """Store the transport; asyncio calls this method when the connection is made."""
         self._transport: Any = transport
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End the response; fail it if it is incomplete."""
+        """End the response when the connection is lost; reading an incomplete response then fails."""
         self.reusable = False
         if self._has_head and not self._complete and self._lasts_until_closed():
             self._complete = True
@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Resume writing."""
+        """Resume writing, because the server has caught up."""
         self._writable.set()
 
     def _lasts_until_closed(self) -> bool:
@@ -201,7 +201,7 @@ class Connection(asyncio.Protocol):
         self.headers[key] = f"{self.headers[key]}\n{text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
-        """Mark the response head as complete, unless it is informational (1xx) and another one follows."""
+        """Mark the response head as complete, unless it is informational (1xx): the final response follows it."""
         self.status = self._parser.get_status_code()
         self._has_head = self.status >= 200 or self.status == _SWITCHING_PROTOCOLS
         if self._has_head:

@@ -16,7 +16,7 @@ _READ_AS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "Method
 
 
 class GoneError(StatusError):
-    """The requested revision is compacted: list again and continue from there."""
+    """The requested revision is compacted: list the objects again and watch from the revision of that list."""
 
 
 class UnreachableError(Exception):
@@ -61,7 +61,7 @@ _status_decoder = msgspec.json.Decoder(_Status)
 
 
 def parse_status_error(body: bytes, code: int = 0) -> StatusError:
-    """Return the StatusError in a response body; a body without a Status, such as a proxy's, becomes the message."""
+    """Return the StatusError in a response body; a body without a Status, such as one from a proxy, is the message."""
     try:
         status = _status_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

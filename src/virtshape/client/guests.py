@@ -33,13 +33,13 @@ async def open_port(
 
 
 async def query_agent(client: RestClient, namespace: str, name: str, query: AgentQuery) -> Any:
-    """Return a guest agent's response, as a tree."""
+    """Return the guest agent's response to a query, as decoded JSON."""
     reply = await client.request("GET", format_action(namespace, VIRTUAL_MACHINE_INSTANCES, name, query))
     return msgspec.json.decode(reply.body)
 
 
 async def read_console_log(client: RestClient, namespace: str, name: str) -> bytes:
-    """Return the serial console output of a guest, as far as the server keeps it."""
+    """Return the stored output of a guest's serial console."""
     target = format_action(namespace, VIRTUAL_MACHINE_INSTANCES, name, "consolelog")
     return (await client.request("GET", target, accept="*/*")).body
 

@@ -1,8 +1,8 @@
 """
 HTTP/1.1 transport with keep-alive connections.
 
-Only reads that got no response on a reused connection, and requests rejected with 401, are repeated once, the latter
-with new credentials. Requests beyond the connection limit wait; streams and WebSockets use separate connections.
+A read that gets no response on a reused connection is repeated once. A request that is rejected with 401 is repeated
+once with new credentials. Requests beyond the connection limit wait. Streams and WebSockets use separate connections.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def stream(self, call: Call, *, idle_timeout: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a streaming response and yield its lines as they arrive; raise StatusError if the server rejects it."""
+        """Open a streaming response as an iterator of lines; raise StatusError if the server rejects the request."""
         connection = await self._open_stream(call)
         if connection.status == 401 and self._access.credentials.invalidate():
             connection.close()
@@ -81,7 +81,7 @@ class HttpTransport:
             connection.close()
 
     async def open_socket(self, call: Call, *, join_fragments: bool = False, protocol: str = PLAIN) -> WebSocket:
-        """Open a binary WebSocket; raise StatusError if the server rejects it."""
+        """Open a binary WebSocket; raise StatusError if the server rejects the request."""
         key = make_key()
         upgrade = replace(call, headers={**call.headers, **build_upgrade_headers(key, protocol)})
         connection = await self._open_stream(upgrade)
@@ -102,7 +102,7 @@ class HttpTransport:
         for connection in self._idle:
             connection.close()
         self._idle.clear()
-        await asyncio.sleep(0)  # let the transports close
+        await asyncio.sleep(0)  # let the event loop close the transports
 
     async def _exchange(self, call: Call) -> Reply:
         data = await self._write(call, (("accept-encoding", "gzip"),))
@@ -150,7 +150,7 @@ class HttpTransport:
 
     @contextmanager
     def _logged(self, call: Call) -> Iterator[list[Reply]]:
-        """Log a request when it ends; the caller appends the response to the list."""
+        """Log a request when the `with` block ends; the block appends the response to the list that is yielded."""
         answered: list[Reply] = []
         began = time.monotonic()
         try:
@@ -216,7 +216,7 @@ class HttpTransport:
     async def _get_tls(self) -> ssl.SSLContext:
         identity = (await self._access.credentials.fetch()).identity
         if self._tls is None or self._tls[0] != identity:
-            for connection in self._idle:  # idle connections use the previous certificate
+            for connection in self._idle:  # close idle connections, because they use the previous certificate
                 connection.close()
             self._idle.clear()
             self._tls = identity, build_context(self._access, identity)
@@ -265,5 +265,5 @@ class WebSocketProtocol(asyncio.Protocol):
         self.socket.pause_writing()
 
     def resume_writing(self) -> None:
-        """Resume writing."""
+        """Resume writing, because the server has caught up."""
         self.socket.resume_writing()

@@ -1,7 +1,7 @@
 """
 Informers: a local cache of the server's objects, kept up to date by list and watch.
 
-Each change of an object is reported once and in order. A watch that ends is resumed; if its revision is compacted, the
+Each change to an object is reported once and in order. A watch that ends is resumed; if its revision is compacted, the
 objects are listed again and the differences are reported as changes. A kind that the server does not serve has no
 objects and is retried. Reads come from the cache and may be slightly out of date.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.client.cache import Cache, Change, Indexer, ObjectKey, key_of
+from virtshape.client.cache import Cache, Change, Indexer, ObjectKey, Snapshot, key_of
 from virtshape.client.errors import ConfigError, GoneError, UnreachableError
 from virtshape.client.protocol import Client, WatchEvent
 from virtshape.client.resources import format_resource
@@ -31,7 +31,7 @@ SHORT_WATCH_SECONDS: Final = 1.0
 FIRST_PAUSE: Final = 0.5
 MAX_PAUSE: Final = 30.0
 ABSENCE_SECONDS: Final = 30.0
-"""Seconds until a kind that the server does not serve is tried again."""
+"""Seconds before the informer again lists a kind that the server does not serve."""
 YIELD_ITEMS: Final = 50
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Informer(Generic[T]):
     """
     A cache of the objects of one kind, in one namespace or in all, that match both selectors.
 
-    Handlers are called one after another on the event loop and must not block; their exceptions are logged.
+    Handlers are called one after another on the event loop and must not block; exceptions in handlers are logged.
     """
 
     def __init__(
@@ -72,13 +72,17 @@ class Informer(Generic[T]):
         self._pause = FIRST_PAUSE
 
     def handle(self, handler: Handler[T]) -> None:
-        """Register a handler for all changes; existing objects are reported first."""
+        """Register a handler for all changes; the handler first receives an ADDED change for each cached object."""
         for item in self.cache:
             self._notify(handler, Change("ADDED", item))
         self._handlers.append(handler)
 
     async def run(self) -> None:
-        """Keep the cache up to date until cancelled; set `synced` after the first list."""
+        """
+        Keep the cache up to date until cancelled.
+
+        `synced` is set after the first list, or when the server turns out not to serve the kind.
+        """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_up())
             if self._resync_seconds:
@@ -89,7 +93,7 @@ class Informer(Generic[T]):
             try:
                 await self._follow(await self._list())
             except GoneError:
-                _log.info("%s: the last revision is compacted; listing again", self._kind.__name__)
+                _log.info("%s: the revision to watch from was compacted; listing again", self._kind.__name__)
             except _AbsentError:
                 self.synced.set()
                 await asyncio.sleep(ABSENCE_SECONDS)
@@ -113,17 +117,18 @@ class Informer(Generic[T]):
             except GoneError:
                 if not continuation:
                     raise
-                items, continuation, limit = [], "", 0  # the continuation expired: list everything in one request
+                items, continuation, limit = [], "", 0  # the continue token expired: list all objects in one request
                 continue
             except StatusError as error:
-                if error.code == 404 and not len(self.cache):  # for a kind with known objects, 404 is temporary
+                # If the cache contains objects of the kind, the server serves it, and the 404 is temporary.
+                if error.code == 404 and not len(self.cache):
                     raise _AbsentError from error
                 raise
             items += page.items
             continuation = page.continuation
             if not continuation:
                 break
-            await asyncio.sleep(0)  # yield, in case the server responds without blocking
+            await asyncio.sleep(0)  # let other tasks run, in case the server responds without blocking
         self._notify_all(self.cache.replace(items))
         self._pause = FIRST_PAUSE
         self.synced.set()
@@ -200,7 +205,11 @@ class Informers:
         self._informers: dict[type[Model], Informer[Any]] = {}
 
     def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None, *, labels: str = "") -> Informer[T]:
-        """Return the informer for a kind, created if needed; all informers must be added before they run."""
+        """
+        Return the informer for a kind; if there is none, create it with these indexes and labels.
+
+        All informers must be added before they run.
+        """
         if kind not in self._informers:
             self._informers[kind] = Informer(
                 self._client,
@@ -213,13 +222,18 @@ class Informers:
         return self._informers[kind]
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """Return the cached object with this name, or None."""
+        """Return the cached object with this name and namespace, or None."""
         found: T | None = self._informers[kind].cache.find(name, namespace)
         return found
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """Return all objects of a kind in a namespace, or in all namespaces."""
+        """Return all objects of a kind in a namespace; an empty namespace means all namespaces."""
         found: Sequence[T] = self._informers[kind].cache.list(namespace)
+        return found
+
+    def take_snapshot(self, kind: type[T]) -> Snapshot[T]:
+        """Return a snapshot of the cached objects of a kind."""
+        found: Snapshot[T] = self._informers[kind].cache.take_snapshot()
         return found
 
     def list_keys(self, kind: type[Model]) -> Sequence[ObjectKey]:
@@ -241,11 +255,16 @@ class Informers:
 
     @asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Run all informers during the block; each is restarted separately if it fails."""
+        """Run all informers during the block; an informer that fails is restarted separately."""
         async with AsyncExitStack() as stack:
             for kind, informer in self._informers.items():
                 await stack.enter_async_context(supervisor.running(INFORMERS, informer.run, item=format_resource(kind)))
             yield
+
+    @property
+    def are_synced(self) -> bool:
+        """True if each informer has listed its objects, or has found that the server does not serve its kind."""
+        return all(informer.synced.is_set() for informer in self._informers.values())
 
     async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:
         """Wait until the informers of these kinds, or of all kinds, have synced."""

@@ -1,7 +1,8 @@
 """
 Read kubeconfig files as kubectl does: $KUBECONFIG, ~/.kube/config, or a pod's service account.
 
-If several files set a value, the first one wins; paths are relative to their file. No connections are opened here.
+If several files set a value, the first file wins. Paths in a file are relative to its directory. No connections are
+opened here.
 """
 
 import binascii
@@ -65,7 +66,7 @@ class User(Struct, rename="kebab"):
 
 
 class Context(Struct):
-    """A user of a cluster, and the default namespace."""
+    """A cluster, a user of the cluster, and the default namespace."""
 
     cluster: str = ""
     user: str = ""
@@ -104,7 +105,7 @@ def get_access(
     environment: Mapping[str, str] = os.environ,
     account: Path = ACCOUNT_DIRECTORY,
 ) -> Access:
-    """Return the server and credentials that kubectl would use; raise ConfigError if none are configured."""
+    """Return the server and credentials that kubectl would use; raise ConfigError if no server is configured."""
     config = load_config([Path(path)] if path else list_paths(environment), must_exist=bool(path))
     if not config.contexts and not config.clusters and not (path or cluster or user):
         access = find_account(environment, account)
@@ -155,7 +156,7 @@ def _merge(config: Config, text: str, path: Path) -> None:
 
 
 def _without_nulls(tree: Any) -> Any:
-    """Return the tree without nulls, which Go's decoder ignores."""
+    """Return decoded YAML without nulls, which Go's decoder ignores."""
     if isinstance(tree, dict):
         return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
     return [_without_nulls(value) for value in tree] if isinstance(tree, list) else tree
@@ -224,12 +225,12 @@ def _find_identity(user: User, home: Path, name: str) -> Identity | None:
     if not certificate and not key:
         return None
     if not certificate or not key:
-        raise ConfigError(f'user "{name}" has only one of client certificate and key')
+        raise ConfigError(f'user "{name}" must have both a client certificate and a client key, or neither')
     return Identity(certificate, key)
 
 
 def _read_either(data: str, path: str, home: Path) -> bytes:
-    """Return the inline data, or the contents of the file at the path; empty if neither is given."""
+    """Return the inline data, or else the contents of the file; empty if neither data nor a path is given."""
     try:
         if data:
             return b64decode(data, validate=True)
@@ -240,6 +241,6 @@ def _read_either(data: str, path: str, home: Path) -> bytes:
 
 def _get_entry(named: Mapping[str, tuple[T, Path]], name: str, what: str) -> tuple[T, Path]:
     if name not in named:
-        known = f"; there are {', '.join(sorted(named))}" if named else ""
+        known = f"; available: {', '.join(sorted(named))}" if named else ""
         raise ConfigError(f'the kubeconfig has no {what} "{name}"{known}')
     return named[name]

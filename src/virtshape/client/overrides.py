@@ -1,7 +1,7 @@
 """
 Command-line overrides of a kubeconfig: server, CA, credentials and impersonation.
 
-The files that the options name are read; no connections are opened.
+Files that the options refer to are read; no connections are opened.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """
-Exec credential plugins: programs named in a kubeconfig that print a token or a certificate.
+Exec credential plugins: programs in a kubeconfig that print a token or a certificate.
 
-A plugin runs when credentials are needed, and again when they expire or are rejected. It cannot prompt on a terminal.
+A plugin runs when credentials are needed, and again when they expire or are rejected. A plugin cannot prompt on a
+terminal.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication
 
 
 class Variable(Struct):
-    """An environment variable."""
+    """An environment variable that is set for a plugin."""
 
     name: str
     value: str = ""
@@ -71,14 +72,14 @@ class ExecPlugin:
         self._running = asyncio.Lock()
 
     async def fetch(self) -> Credentials:
-        """Return the credentials; run the plugin if they are missing or expired."""
+        """Return the credentials; run the plugin if they are missing or expired, and raise ConfigError if it fails."""
         async with self._running:
             if self._credentials is None or (self._expires is not None and time.time() >= self._expires):
                 self._credentials, self._expires = _read(await self._run(), self._config)
             return self._credentials
 
     def invalidate(self) -> bool:
-        """Drop the credentials; return True, because the plugin may print others."""
+        """Drop the credentials; return True, because the plugin may print new credentials."""
         self._credentials = None
         return True
 
@@ -112,7 +113,9 @@ class ExecPlugin:
                 await process.wait()
         if process.returncode:
             message = errors.decode(errors="replace").strip()
-            raise ConfigError(f"the credential plugin {config.command} failed with {process.returncode}: {message}")
+            raise ConfigError(
+                f"the credential plugin {config.command} failed with exit code {process.returncode}: {message}"
+            )
         return output
 
     def _describe(self) -> str:

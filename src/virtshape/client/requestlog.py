@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 LOG_REQUESTS: Final = 6
-"""The log level from which requests are logged."""
+"""The lowest log level at which requests are logged."""
 LOG_BODIES: Final = {8: 1024, 9: 10240}
-"""Maximum number of characters of a logged body, by level; unlimited above the highest level, none below the lowest."""
+"""Maximum number of logged characters of a body, by log level; lower levels log no body, higher levels all of it."""
 _TOKEN: Final = re.compile(r'("token"\s*:\s*)"(?:[^"\\]|\\.)*"')
 
 
@@ -33,7 +33,7 @@ RequestLogger = Callable[[Exchange], None]
 
 
 def describe_exchange(exchange: Exchange, level: int) -> list[str]:
-    """Return the log lines for a request at a log level of kubectl."""
+    """Return the lines to log for a request at one of kubectl's log levels."""
     if level < LOG_REQUESTS:
         return []
     status = _describe_status(exchange.status) if exchange.status else "no response"

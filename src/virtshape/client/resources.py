@@ -1,7 +1,7 @@
 """Kinds and metadata of structs, and the request paths of objects."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import quote, urlencode
 
 from virtshape.api.kinds import KINDS, Kind, find_kind
@@ -13,7 +13,7 @@ _API = "virtshape.api."
 
 @cache
 def kind_of(struct: type[Model]) -> Kind:
-    """Return the kind of a struct, at its preferred version; raise TypeError if the struct is not a kind."""
+    """Return the kind of a struct, in its preferred version; raise TypeError if the struct is not a kind."""
     path = f"{struct.__module__.removeprefix(_API)}:{struct.__name__}"
     try:
         return next(kind for kind in KINDS if kind.struct_path == path)
@@ -28,13 +28,13 @@ def format_resource(struct: type[Model]) -> str:
 
 
 def stated_kind(item: Model) -> Kind:
-    """Return the kind that an object's apiVersion and kind state; if that is unknown, the kind of its struct."""
+    """Return the kind from an object's apiVersion and kind; if that kind is unknown, the kind of its struct."""
     kind = find_kind(getattr(item, "api_version", ""), getattr(item, "kind", ""))
     return kind if kind is not None else kind_of(type(item))
 
 
 def metadata_of(item: Model) -> ObjectMeta:
-    """Return an object's metadata; raise TypeError if it has none."""
+    """Return an object's metadata; raise TypeError if the object has no metadata."""
     metadata = getattr(item, "metadata", None)
     if not isinstance(metadata, ObjectMeta) or metadata is NO_METADATA:
         raise TypeError(f"{type(item).__name__} has no metadata")
@@ -44,7 +44,7 @@ def metadata_of(item: Model) -> ObjectMeta:
 def format_target(
     kind: Kind, namespace: str = "", name: str = "", subresource: str = "", query: Mapping[str, str] | None = None
 ) -> str:
-    """Return the path of an object, or of a kind in one or all namespaces, without empty query parameters."""
+    """Return the path and query for an object, or for a kind in one or all namespaces; omit empty parameters."""
     parts = ["/apis", kind.group, kind.version] if kind.group else ["/api", kind.version]
     if namespace and kind.namespaced:
         parts += ["namespaces", quote(namespace, safe="")]
@@ -53,5 +53,10 @@ def format_target(
         parts.append(quote(name, safe=":"))
     if subresource:
         parts.append(subresource)
-    given = {key: value for key, value in (query or {}).items() if value}
-    return "/".join(parts) + (f"?{urlencode(given)}" if given else "")
+    return "/".join(parts) + (_format_query(tuple(query.items())) if query else "")
+
+
+@lru_cache(maxsize=256)
+def _format_query(query: tuple[tuple[str, str], ...]) -> str:
+    given = [(key, value) for key, value in query if value]
+    return f"?{urlencode(given)}" if given else ""

@@ -1,7 +1,7 @@
 """
-Client of the Kubernetes REST API, over any transport.
+Client for the Kubernetes REST API, over any transport.
 
-Each method sends one request, which is repeated only if the server asks for it.
+Each method sends one request, which is repeated only if the server asks for a retry.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from virtshape.api.model import Model
 from virtshape.api.wellknown import APPLY_PATCH, INITIAL_EVENTS_END, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from virtshape.client.codec import ObjectCodec
 from virtshape.client.errors import parse_status_error
-from virtshape.client.protocol import Listing, PatchType, Propagation, WatchEvent
+from virtshape.client.protocol import EventType, Listing, OwnedObject, PatchType, Propagation, WatchEvent
 from virtshape.client.resources import format_target, kind_of, metadata_of, stated_kind
 from virtshape.client.transport import Call, Reply, Transport
 
@@ -38,10 +38,20 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\(.)")
 
 
+LineType = EventType | Literal["ERROR"]
+_LINE_HEADS: Final[Mapping[bytes, LineType]] = {
+    b'{"type":"ADDED"': "ADDED",
+    b'{"type":"MODIFIED"': "MODIFIED",
+    b'{"type":"DELETED"': "DELETED",
+    b'{"type":"BOOKMARK"': "BOOKMARK",
+    b'{"type":"ERROR"': "ERROR",
+}
+
+
 class _Line(msgspec.Struct):
     """One line of a watch."""
 
-    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    type: LineType
     object: msgspec.Raw
 
 
@@ -51,25 +61,35 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _Marked(msgspec.Struct):
-    """The fields read from bookmarks and responses to DELETE."""
+    """The fields that are read from bookmarks and from responses to DELETE requests."""
 
     kind: str = ""
     metadata: _Metadata = _Metadata()
 
 
 class RestClient:
-    """Accesses a server through a transport; `manager` is the field manager of writes, `warn` receives warnings."""
+    """
+    Accesses a server through a transport; `manager` is the field manager of writes, `warn` receives warnings.
+
+    Without `with_managed_fields`, returned objects have no managedFields, which saves time; the server preserves them
+    if an update omits them.
+    """
 
     def __init__(
-        self, transport: Transport, *, manager: str = "", warn: Callable[[str], object] = lambda _: None
+        self,
+        transport: Transport,
+        *,
+        manager: str = "",
+        warn: Callable[[str], object] = lambda _: None,
+        with_managed_fields: bool = True,
     ) -> None:
         self._transport = transport
         self._manager = manager
         self._warn = warn
-        self._codec = ObjectCodec()
+        self._codec = ObjectCodec(with_managed_fields=with_managed_fields)
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
-        """Return an object; raise StatusError 404 if it does not exist."""
+        """Return an object; raise StatusError 404 if the object does not exist."""
         reply = await self.request("GET", format_target(kind_of(kind), namespace, name))
         return self._codec.decode(reply.body, kind)
 
@@ -97,7 +117,7 @@ class RestClient:
         reply = await self.request("GET", format_target(kind_of(kind), namespace, query=query))
         return self._codec.decode_list(reply.body, kind)
 
-    async def watch(
+    def watch(
         self,
         kind: type[T],
         namespace: str = "",
@@ -120,13 +140,24 @@ class RestClient:
             "allowWatchBookmarks": "true" if bookmarks else "",
             "timeoutSeconds": str(timeout) if timeout else "",
         }
-        call = Call("GET", format_target(kind_of(kind), namespace, query=query), self._headers(""))
-        async with self._transport.stream(call, idle_timeout=timeout + MARGIN_SECONDS if timeout else None) as lines:
-            async for line in lines:
-                yield self._read_event(line, kind)
+        return self._watch(format_target(kind_of(kind), namespace, query=query), kind, timeout)
+
+    async def list_owned(self, kind: type[Model], *, limit: int = 0, continuation: str = "") -> Listing[OwnedObject]:
+        """List objects in all namespaces and decode only their ownership, which takes a fraction of the time."""
+        query = {"limit": str(limit) if limit else "", "continue": continuation}
+        reply = await self.request("GET", format_target(kind_of(kind), query=query))
+        return self._codec.decode_list(reply.body, OwnedObject, is_typed=False)
+
+    def watch_owned(
+        self, kind: type[Model], *, revision: str = "", timeout: int = 0
+    ) -> AsyncGenerator[WatchEvent[OwnedObject], None]:
+        """Yield changes in all namespaces as `watch` does, and decode only the ownership of objects."""
+        query = {"watch": "true", "resourceVersion": revision, "allowWatchBookmarks": "true"}
+        target = format_target(kind_of(kind), query={**query, "timeoutSeconds": str(timeout) if timeout else ""})
+        return self._watch(target, OwnedObject, timeout)
 
     async def create(self, item: T, *, dry_run: bool = False) -> T:
-        """Create an object; return it as stored."""
+        """Create an object; return the object as stored."""
         target = format_target(stated_kind(item), metadata_of(item).namespace or "", query=self._query(dry_run))
         reply = await self.request("POST", target, self._codec.encode(item))
         return self._codec.decode(reply.body, type(item))
@@ -152,7 +183,7 @@ class RestClient:
         force: bool = False,
         dry_run: bool = False,
     ) -> T:
-        """Patch an object and return it; `patch` is a tree, and may be a struct for server-side apply."""
+        """Patch an object and return it; `patch` is plain data, or a struct for server-side apply."""
         query = self._query(dry_run) | ({"fieldManager": manager} if manager else {})
         if force:
             query["force"] = "true"
@@ -173,7 +204,7 @@ class RestClient:
         grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> T | None:
-        """Delete an object if it has the given UID and revision; return the object if it still exists, or None."""
+        """Delete an object if it has the given UID and revision; return the object if it still exists, else None."""
         preconditions = {"uid": uid, "resourceVersion": revision}
         options = {
             "apiVersion": "v1",
@@ -209,6 +240,12 @@ class RestClient:
         """Close all connections."""
         await self._transport.close()
 
+    async def _watch(self, target: str, struct: type[T], timeout: int) -> AsyncGenerator[WatchEvent[T], None]:
+        call = Call("GET", target, self._headers(""))
+        async with self._transport.stream(call, idle_timeout=timeout + MARGIN_SECONDS if timeout else None) as lines:
+            async for line in lines:
+                yield self._read_event(line, struct)
+
     async def _put(self, item: T, subresource: str, dry_run: bool) -> T:
         metadata = metadata_of(item)
         kind, query = stated_kind(item), self._query(dry_run)
@@ -224,17 +261,27 @@ class RestClient:
         return {**headers, "content-type": content_type} if content_type else headers
 
     def _read_event(self, line: bytes, kind: type[T]) -> WatchEvent[T]:
-        event = _line_decoder.decode(line)
-        data = bytes(event.object)
-        if event.type == "ERROR":
+        event_type, data = _split_line(line)
+        if event_type == "ERROR":
             raise parse_status_error(data)
-        if event.type == "BOOKMARK":
+        if event_type == "BOOKMARK":
             about = _marked_decoder.decode(data).metadata
             return WatchEvent("BOOKMARK", about.revision, is_initial_end=INITIAL_EVENTS_END in about.annotations)
         item = self._codec.try_decode(data, kind)
-        if item is None:  # the object is skipped, but the watch has reached this revision
+        if item is None:  # skip an object that cannot be decoded, but report that the watch has reached its revision
             return WatchEvent("BOOKMARK", _marked_decoder.decode(data).metadata.revision)
-        return WatchEvent(event.type, metadata_of(item).resource_version or "", item)
+        metadata = item.metadata if isinstance(item, OwnedObject) else metadata_of(item)
+        return WatchEvent(event_type, metadata.resource_version or "", item)
+
+
+def _split_line(line: bytes) -> tuple[LineType, bytes]:
+    """Return the type and the object of a line of a watch; the object of a line in the usual form is not parsed."""
+    head, _, rest = line.partition(b',"object":')
+    known = _LINE_HEADS.get(head)
+    if known is not None:
+        return known, rest.rstrip()[:-1]
+    event = _line_decoder.decode(line)
+    return event.type, bytes(event.object)
 
 
 def _find_pause(reply: Reply) -> float | None:
@@ -250,5 +297,5 @@ _marked_decoder = msgspec.json.Decoder(_Marked)
 
 
 def parse_warnings(header: str) -> list[str]:
-    """Return the texts of the Warning headers of a response."""
+    """Return the messages in the Warning headers of a response."""
     return [_ESCAPE.sub(r"\1", text) for text in _WARNING.findall(header)]

@@ -38,9 +38,9 @@ class Transport(Protocol):
         self, call: Call, *, idle_timeout: float | None = None
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """
-        Open a streaming response and yield its lines as they arrive; raise StatusError if the server rejects it.
+        Open a streaming response as an iterator of lines; raise StatusError if the server rejects the request.
 
-        Raises UnreachableError if the connection is lost, or if nothing arrives for longer than `idle_timeout`.
+        Raise UnreachableError if the connection fails, or if nothing arrives for `idle_timeout` seconds.
         """
 
     async def close(self) -> None:

@@ -18,12 +18,12 @@ MAX_RESPONSE_BYTES: Final = 64 * 1024
 
 
 def find_proxy(server: str, environment: Mapping[str, str]) -> str:
-    """Return the proxy that the environment sets for a server; empty for local servers and those in $NO_PROXY."""
+    """Return the proxy for a server from the environment; empty if unset, or if the server is local or in $NO_PROXY."""
     url = urlsplit(server)
     host = url.hostname or ""
     said = {name.lower(): value for name, value in environment.items()}
     exceptions = [part.strip().lower() for part in said.get("no_proxy", "").split(",")]
-    if not host or _is_here(host) or any(_is_meant(host, part) for part in exceptions if part):
+    if not host or _is_here(host) or any(_matches_host(host, part) for part in exceptions if part):
         return ""
     return said.get(f"{url.scheme}_proxy", "")
 
@@ -33,8 +33,8 @@ def _is_here(host: str) -> bool:
     return address.is_loopback if address is not None else host == "localhost"
 
 
-def _is_meant(host: str, part: str) -> bool:
-    """Return True if a part of $NO_PROXY matches a host: by name, domain, network, or `*`."""
+def _matches_host(host: str, part: str) -> bool:
+    """Return True if an entry of $NO_PROXY matches a host: by name, domain, network, or `*`."""
     address = _read_address(host)
     if address is not None:
         try:
@@ -53,10 +53,14 @@ def _read_address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
-    """Return a socket through a proxy; raise UnreachableError if it refuses, ConfigError if it is not supported."""
+    """
+    Return a socket that a proxy has connected to the host and port.
+
+    Raise UnreachableError if the proxy refuses, and ConfigError if its URL is not supported.
+    """
     url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if url.scheme != "http" or not url.hostname:
-        raise ConfigError(f"proxy {_hide(proxy)} is not supported: only http://HOST:PORT is")
+        raise ConfigError(f"proxy {_hide(proxy)} is not supported: use http://HOST:PORT")
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = [f"CONNECT {where} HTTP/1.1", f"host: {where}"]
     if url.username:
@@ -82,7 +86,7 @@ def _require_success(status: str, message: str) -> None:
 
 
 async def _read_status(connection: socket.socket) -> str:
-    """Return the status line without reading beyond the response head, because the server's data follows it."""
+    """Return the status line; read only the head of the proxy's response, because the server's data follows it."""
     loop = asyncio.get_running_loop()
     head = b""
     while not head.endswith(b"\r\n\r\n"):

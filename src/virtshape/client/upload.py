@@ -20,9 +20,9 @@ from virtshape.client.rest import USER_AGENT
 PIECE: Final = 1 << 20
 CONNECT_SECONDS: Final = 30.0
 ERROR_RESPONSE_SECONDS: Final = 2.0
-"""Seconds to wait for the error response of a server that stopped reading."""
+"""How long to wait for the error response of a server that stopped reading the upload, in seconds."""
 OnProgress = Callable[[int], None]
-"""A function that receives the number of bytes sent so far."""
+"""A function that is called with the number of bytes sent so far."""
 
 
 class UploadProxy(Struct, frozen=True):
@@ -36,7 +36,7 @@ class UploadProxy(Struct, frozen=True):
 
 
 class UploadResponse(Struct, frozen=True):
-    """The response of the upload proxy: a status code, and a message if it rejects the upload."""
+    """The response of the upload proxy: the status code, and the body as text."""
 
     status: int
     message: str
@@ -105,7 +105,8 @@ async def _read_response(connection: Connection, proxy: UploadProxy, *, has_body
         raise UnreachableError(f"{proxy.url}: the connection was lost: {error}") from error
     body = b""
     if has_body:
-        with suppress(UnreachableError):  # a part of the message is enough
+        # If the connection is lost, return the part of the message that was received.
+        with suppress(UnreachableError):
             async for chunk in connection.chunks():
                 body += chunk[: PIECE - len(body)]
     with suppress(UnicodeDecodeError):

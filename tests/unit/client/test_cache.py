@@ -93,6 +93,25 @@ def test_cache_indexes_are_updated_with_their_objects() -> None:
     assert cache.list("ns") == [build("plain")]
 
 
+def test_snapshot_derives_values_only_from_changed_objects() -> None:
+    cache: Cache[ConfigMap] = Cache(ConfigMap)
+    cache.replace([build("stays"), build("goes"), build("changes")])
+    seen: list[str] = []
+
+    def compute(item: ConfigMap) -> str:
+        seen.append(item.metadata.name or "")
+        return f"{item.metadata.name}@{item.metadata.resource_version}"
+
+    before = cache.take_snapshot()
+    known = before.derive(compute, {})
+    cache.replace([build("stays"), build("changes", 2), build("comes")])
+    after = cache.take_snapshot().derive(compute, known)
+    assert [found.value for found in known.values()] == ["stays@1", "goes@1", "changes@1"]
+    assert [found.value for found in after.values()] == ["stays@1", "changes@2", "comes@1"]
+    assert seen == ["stays", "goes", "changes", "changes", "comes"]
+    assert before.derive(compute, known) == known  # later changes to the cache do not affect a snapshot
+
+
 def test_cache_lookups_return_copies() -> None:
     cache: Cache[ConfigMap] = Cache(ConfigMap, {"color": index_by_color})
     cache.put(build("a", labels={"color": "red"}))

@@ -10,7 +10,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.errors import GoneError, parse_status_error
 
 
-def test_status_is_parsed_into_the_original_error() -> None:
+def test_status_response_is_parsed_into_the_original_error() -> None:
     sent = StatusError(422, "Invalid", "no good", [FieldError("spec.x", "bad")])
     sent.about("kubevirt.io", "VirtualMachine", "vm1").retry_after(3)
     read = parse_status_error(encode(sent.status))
@@ -41,6 +41,8 @@ OTHERS: dict[str, tuple[bytes, int, str, str]] = {
 
 
 @pytest.mark.parametrize(("body", "code", "reason", "message"), OTHERS.values(), ids=OTHERS.keys())
-def test_other_error_response_keeps_its_message(body: bytes, code: int, reason: str, message: str) -> None:
+def test_error_response_in_any_format_is_parsed_with_its_message(
+    body: bytes, code: int, reason: str, message: str
+) -> None:
     error = parse_status_error(body, code)
     assert (error.code, error.reason, error.message) == (499 if reason == "New" else code, reason, message)

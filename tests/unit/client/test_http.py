@@ -73,7 +73,7 @@ async def exchange(server: Server, *calls: Call, **options: object) -> list[Repl
         return [await transport.call(call) for call in calls]
 
 
-async def test_request_has_credentials_impersonation_and_body() -> None:
+async def test_client_request_has_credentials_impersonation_and_body() -> None:
     server = Server(ok())
     secrets, acting_as = StaticCredentials(Credentials("abc")), Impersonation("eve", groups=["a", "b"])
     (reply,) = await exchange(server, POST, credentials=secrets, acting_as=acting_as)
@@ -142,7 +142,7 @@ LOG_BODIES: dict[str, tuple[bytes, bytes]] = {
 
 
 @pytest.mark.parametrize(("reply", "body"), LOG_BODIES.values(), ids=LOG_BODIES.keys())
-async def test_response_body_is_decoded(reply: bytes, body: bytes) -> None:
+async def test_http_response_body_is_read_with_any_framing_or_compression(reply: bytes, body: bytes) -> None:
     assert (await exchange(Server(reply), GET))[0].body == body
 
 
@@ -197,7 +197,7 @@ def test_invalid_server_address_is_rejected(server: str) -> None:
         HttpTransport(Access(server=server))
 
 
-async def test_path_of_the_server_address_is_a_prefix() -> None:
+async def test_path_in_the_server_address_is_a_prefix_of_request_paths() -> None:
     server = Server(ok())
     async with transport_to(server.talk) as transport:
         transport._prefix = HttpTransport(Access(server="http://x/clusters/one/"))._prefix  # noqa: SLF001 - private
@@ -205,7 +205,7 @@ async def test_path_of_the_server_address_is_a_prefix() -> None:
     assert server.requests[0].startswith(b"GET /clusters/one/x HTTP/1.1\r\n")
 
 
-class Changing:
+class RotatingCredentials:
     """Credentials whose token changes each time they are invalidated."""
 
     def __init__(self) -> None:
@@ -222,9 +222,9 @@ class Changing:
 async def test_rejected_credentials_are_renewed_once() -> None:
     refused = ok(b"", status="401 Unauthorized")
     server = Server(refused, ok(b"in"))
-    assert (await exchange(server, GET, credentials=Changing()))[0].body == b"in"
+    assert (await exchange(server, GET, credentials=RotatingCredentials()))[0].body == b"in"
     assert [b"Bearer t1" in server.requests[0], b"Bearer t2" in server.requests[1]] == [True, True]
-    assert (await exchange(Server(refused, refused, ok()), GET, credentials=Changing()))[0].status == 401
+    assert (await exchange(Server(refused, refused, ok()), GET, credentials=RotatingCredentials()))[0].status == 401
 
 
 async def stream(server: Server, *, idle_timeout: float | None = None, **options: object) -> list[bytes]:
@@ -257,11 +257,11 @@ async def test_rejected_stream_raises_a_status_error() -> None:
 
 async def test_stream_renews_rejected_credentials() -> None:
     server = Server(ok(b"", status="401 Unauthorized"), chunked(b"in\n", b""))
-    assert await stream(server, credentials=Changing()) == [b"in"]
+    assert await stream(server, credentials=RotatingCredentials()) == [b"in"]
 
 
 async def test_interrupted_stream_raises_an_error() -> None:
-    server = Server(chunked(b"one\n"))  # without the final chunk
+    server = Server(chunked(b"one\n"))  # the final chunk is missing
     with pytest.raises(UnreachableError):
         await stream(server)
 
@@ -281,7 +281,7 @@ async def test_every_request_is_logged_without_credentials() -> None:
     refused = ok(b"no", status="401 Unauthorized")
     server = Server(refused, ok(b"in", "connection: close"), chunked(b"line\n", b""), b"")
 
-    async with transport_to(server.talk, credentials=Changing()) as transport:
+    async with transport_to(server.talk, credentials=RotatingCredentials()) as transport:
         transport._log_request = exchanges.append  # noqa: SLF001 - in place of the constructor argument
         await transport.call(POST)
         async with transport.stream(GET) as lines:

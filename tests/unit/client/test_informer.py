@@ -1,4 +1,4 @@
-"""Informers of kinds that the server may not serve."""
+"""Informers of kinds that are not always available on the server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -50,7 +50,7 @@ async def follow(server: Server, informer: Informer[ConfigMap], until: Any) -> N
     del server
 
 
-async def test_informer_of_a_missing_kind_is_empty_until_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_informer_of_a_missing_kind_is_empty_until_the_kind_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(informing, "ABSENCE_SECONDS", 0.01)
 
     server = Server(has=False)
@@ -62,7 +62,7 @@ async def test_informer_of_a_missing_kind_is_empty_until_it_is_served(monkeypatc
     await follow(server, informer, lambda: len(informer.cache) == 1)
 
 
-async def test_known_objects_are_kept_when_a_relist_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_informer_keeps_known_objects_when_a_relist_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(informing, "FIRST_PAUSE", 0.01)
 
     server = Server(has=True)

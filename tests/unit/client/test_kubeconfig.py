@@ -40,7 +40,7 @@ def encoded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-def test_first_file_of_kubeconfig_variable_wins(tmp_path: Path) -> None:
+def test_first_file_in_the_kubeconfig_variable_takes_precedence(tmp_path: Path) -> None:
     first = write(tmp_path / "1", build_config(namespace="ns1"))
     second = write(
         tmp_path / "2", build_config(name="two") | {"clusters": build_config(server="https://no")["clusters"]}
@@ -48,7 +48,7 @@ def test_first_file_of_kubeconfig_variable_wins(tmp_path: Path) -> None:
     environment = {"KUBECONFIG": f"{first}:{tmp_path / 'missing'}:{second}"}
     access = get_access(environment=environment)
     assert (access.server, access.namespace) == ("https://one:6443", "ns1")
-    with pytest.raises(ConfigError, match='no cluster "two"; there are one'):
+    with pytest.raises(ConfigError, match='no cluster "two"; available: one'):
         get_access(environment=environment, context="two")
 
 
@@ -85,13 +85,13 @@ async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
         "second",
         "default",
     )
-    with pytest.raises(ConfigError, match='no cluster "three"; there are one, two'):
+    with pytest.raises(ConfigError, match='no cluster "three"; available: one, two'):
         get_access(path=path, cluster="three")
-    with pytest.raises(ConfigError, match='no user "three"; there are one, two'):
+    with pytest.raises(ConfigError, match='no user "three"; available: one, two'):
         get_access(path=path, user="three")
 
 
-def test_named_cluster_disables_the_service_account(tmp_path: Path) -> None:
+def test_service_account_is_not_used_if_a_cluster_is_named(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
     environment = {"HOME": str(tmp_path), "KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
     assert get_access(environment=environment, account=tmp_path).server == "https://10.0.0.1:443"
@@ -108,7 +108,7 @@ PROBLEMS: dict[str, tuple[object, str]] = {
     "wrong types": ({"clusters": 3}, "is not a valid kubeconfig"),
     "certificate without a key": (
         build_config(user={"client-key-data": encoded("k")}),
-        "only one of client certificate and key",
+        "must have both a client certificate and a client key",
     ),
     "missing file": (build_config(user={"client-certificate": "c", "client-key": "k"}), "cannot be read"),
     "invalid base64": (build_config(None, None, **{"certificate-authority-data": "?"}), "cannot be read"),
@@ -153,11 +153,13 @@ SECRETS: dict[str, tuple[JsonObject, Credentials]] = {
 
 
 @pytest.mark.parametrize(("user", "secret"), SECRETS.values(), ids=SECRETS.keys())
-async def test_user_credentials_are_read(tmp_path: Path, user: JsonObject, secret: Credentials) -> None:
+async def test_user_credentials_are_read_from_a_kubeconfig(
+    tmp_path: Path, user: JsonObject, secret: Credentials
+) -> None:
     assert await read(tmp_path, user=user).credentials.fetch() == secret
 
 
-async def test_paths_in_a_kubeconfig_are_relative_to_it(tmp_path: Path) -> None:
+async def test_paths_in_a_kubeconfig_are_relative_to_its_directory(tmp_path: Path) -> None:
     home = tmp_path / "sub"
     home.mkdir()
     for name in ("ca", "cert", "key", "token"):

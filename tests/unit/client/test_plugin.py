@@ -99,7 +99,7 @@ async def test_plugin_command_is_relative_to_the_kubeconfig(tmp_path: Path) -> N
 
 
 PROBLEMS: dict[str, tuple[str, str]] = {
-    "plugin fails": ("echo no luck >&2; exit 3", "failed with 3: no luck"),
+    "plugin fails": ("echo no luck >&2; exit 3", "failed with exit code 3: no luck"),
     "not JSON": ("echo hello", "did not print a valid ExecCredential"),
     "no credentials": (printing({}), "neither a token nor a certificate"),
     "certificate without a key": (printing({"clientKeyData": "k"}), "neither a token nor a certificate"),
@@ -135,7 +135,7 @@ def test_unsupported_plugin_is_rejected_on_creation(config: ExecConfig) -> None:
         ExecPlugin(config, Path(), {})
 
 
-def test_cluster_info_for_a_plugin_has_no_unset_fields() -> None:
+def test_cluster_info_for_a_plugin_omits_unset_fields() -> None:
     assert describe_cluster("https://s", "", b"", False) == {"server": "https://s"}
     assert describe_cluster("https://s", "me", b"pem", True) == {
         "server": "https://s",

@@ -19,7 +19,7 @@ def test_higher_verbosity_levels_log_more_of_a_request(level: int, lines: list[s
     ("status", "message"),
     [(0, "no response"), (404, "404 Not Found"), (599, "599"), (101, "101 Switching Protocols")],
 )
-def test_response_status_is_logged(status: int, message: str) -> None:
+def test_response_status_is_in_the_request_log(status: int, message: str) -> None:
     assert describe_exchange(Exchange("GET", "/", status, 1.0), 6) == [f"GET / {message} in 1000 milliseconds"]
 
 

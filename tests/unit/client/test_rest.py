@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from virtshape.api.codec import encode
+from virtshape.api.codec import encode, to_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.instancetype import v1beta1
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
@@ -22,7 +22,7 @@ ITEM = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
 BUSY = encode(StatusError(429, "TooManyRequests", "later").status)
 
 
-class Scripted:
+class ScriptedTransport:
     """A transport that returns the given replies in order."""
 
     def __init__(self, *replies: Reply) -> None:
@@ -40,7 +40,7 @@ class Scripted:
         pass
 
 
-class Streaming:
+class StreamingTransport:
     """A transport whose watches yield the given lines."""
 
     def __init__(self, *lines: bytes) -> None:
@@ -96,7 +96,7 @@ async def test_request_is_retried_after_the_requested_delay(
         )
         for status, after in answers
     ]
-    client = RestClient(Scripted(*replies))
+    client = RestClient(ScriptedTransport(*replies))
     if code == 200:
         await client.get(ConfigMap, "a", "ns")
     else:
@@ -109,12 +109,12 @@ async def test_request_is_retried_after_the_requested_delay(
 async def test_warnings_are_passed_to_the_handler() -> None:
     warnings: list[str] = []
     reply = Reply(200, {"warning": '299 - "one"\n299 - "say \\"two\\""'}, ITEM)
-    await RestClient(Scripted(reply), warn=warnings.append).get(ConfigMap, "a", "ns")
+    await RestClient(ScriptedTransport(reply), warn=warnings.append).get(ConfigMap, "a", "ns")
     assert warnings == ["one", 'say "two"']
 
 
 @pytest.mark.parametrize("header", ["", "nonsense", '199 - "something else"'])
-def test_other_warning_headers_are_ignored(header: str) -> None:
+def test_warning_headers_with_another_code_or_format_are_ignored(header: str) -> None:
     assert parse_warnings(header) == []
 
 
@@ -166,7 +166,41 @@ async def test_watch_continues_after_an_undecodable_object() -> None:
     lines = (b'{"type":"ADDED","object":%s}' % one for one in (broken, ITEM))
 
     async def watch() -> list[tuple[str, str]]:
-        client = RestClient(Streaming(*lines))
+        client = RestClient(StreamingTransport(*lines))
         return [(event.type, event.revision) async for event in client.watch(ConfigMap)]
 
     assert await watch() == [("BOOKMARK", "7"), ("ADDED", "")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"MODIFIED","object":%b}',
+        b'{"type":"MODIFIED","object":%b}\n',
+        b'{"type": "MODIFIED", "object": %b }',
+        b'{"object":%b,"type":"MODIFIED"}',
+    ],
+)
+async def test_watch_reads_lines_in_any_json_format(line: bytes) -> None:
+    client = RestClient(StreamingTransport(line % ITEM))
+    events = [event async for event in client.watch(ConfigMap)]
+    assert [(event.type, metadata_of(event.item).name) for event in events if event.item] == [("MODIFIED", "a")]
+
+
+async def test_watch_of_owned_objects_decodes_only_their_ownership() -> None:
+    owner = b'{"name":"o","apiVersion":"v1","kind":"ConfigMap","uid":"u2"}'
+    metadata = b'"name":"a","uid":"u1","resourceVersion":"7","finalizers":["f"],"ownerReferences":[%b]' % owner
+    item = b'{"kind":"ConfigMap","metadata":{%b,"labels":{"x":"y"}},"data":3}' % metadata
+    client = RestClient(StreamingTransport(b'{"type":"ADDED","object":%b}' % item))
+    (event,) = [event async for event in client.watch_owned(ConfigMap)]
+    assert event.revision == "7"
+    assert event.item is not None
+    assert to_tree(event.item) == {
+        "metadata": {
+            "name": "a",
+            "uid": "u1",
+            "resourceVersion": "7",
+            "ownerReferences": [{"name": "o", "apiVersion": "v1", "kind": "ConfigMap", "uid": "u2"}],
+            "finalizers": ["f"],
+        }
+    }

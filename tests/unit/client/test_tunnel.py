@@ -36,11 +36,11 @@ ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine"
         ("https://[::1]:6443", ""),
     ],
 )
-def test_proxy_and_exceptions_are_read_from_the_environment(server: str, proxy: str) -> None:
+def test_proxy_and_its_exceptions_are_read_from_the_environment(server: str, proxy: str) -> None:
     assert find_proxy(server, GIVEN) == proxy
 
 
-def test_no_proxy_is_found_without_variables_or_with_a_wildcard() -> None:
+def test_no_proxy_is_used_if_none_is_set_or_if_no_proxy_is_a_wildcard() -> None:
     assert find_proxy("https://api.example", {"PATH": "/bin"}) == ""
     for server in ("https://api.example", "https://192.0.2.1"):
         assert find_proxy(server, {**GIVEN, "NO_PROXY": "*"}) == ""
@@ -99,7 +99,7 @@ async def test_request_is_sent_through_a_connect_tunnel() -> None:
     ],
     ids=["rejected", "not HTTP"],
 )
-async def test_failing_proxy_is_named_without_its_password(answer: bytes, message: str) -> None:
+async def test_proxy_error_names_the_proxy_without_its_password(answer: bytes, message: str) -> None:
     with pytest.raises(UnreachableError, match=message) as refused:
         await ask(Proxy(answer), "jdoe:secret@")
     assert "secret" not in str(refused.value)
