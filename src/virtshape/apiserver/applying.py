@@ -10,23 +10,24 @@ from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
 from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.ssa import apply, validate_apply_body
+from virtshape.apiserver.managedfields.serversideapply import apply, validate_apply_body
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import initialize_object, metadata_of
+from virtshape.apiserver.objectmetadata import initialize_object, metadata_of
+from virtshape.apiserver.preconditions import conflict
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.strictness import admit_fields, find_duplicates, limit_warnings, validate_part
 from virtshape.apiserver.writeoptions import WriteOptions
-from virtshape.apiserver.writing import WriteContext, authorship_of, change_object, conflict, store_new
+from virtshape.apiserver.writing import WriteContext, change_object, field_manager_of, store_new
 from virtshape.store.record import Record
 
 
 async def apply_object(
     context: WriteContext, request: Request, route: Route, user: User, options: WriteOptions
 ) -> Response:
-    """Apply the object in the request body."""
+    """Apply the object in the request body, or create it if it does not exist; return the response."""
     applied, warnings = _read_applied(request.body, options.validation)
     _validate_head(applied)
     validate_apply_body(applied, route.kind)
@@ -40,7 +41,7 @@ async def apply_object(
         if created is not None:
             return created
     stated, uid = sent.get("resourceVersion") or "", sent.get("uid") or ""
-    authorship = authorship_of(route, options)
+    manager = field_manager_of(route, options)
 
     def change(old: JsonObject, record: Record) -> JsonObject:
         if stated and stated != str(record.revision):
@@ -48,7 +49,7 @@ async def apply_object(
         if uid and uid != old["metadata"]["uid"]:
             cause = invalid_value("metadata.uid", uid, "field is immutable")
             raise invalid_object_error(route.kind, route.name, [cause])
-        merged = apply(old, applied, authorship, object_type(route.kind), force=options.force)
+        merged = apply(old, applied, manager, object_type(route.kind), force=options.force)
         admitted, _ = admit_fields(merged, None, route.kind, "Ignore", patching=True)
         return admitted
 
@@ -72,7 +73,7 @@ async def _create(
     if uid := metadata_of(applied).get("uid"):
         message = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(resource, route.name, message)
-    made = apply(None, applied, authorship_of(route, options), object_type(route.kind), force=options.force)
+    made = apply(None, applied, field_manager_of(route, options), object_type(route.kind), force=options.force)
     entries = metadata_of(made).get("managedFields") or []
     admitted, _ = admit_fields(made, None, route.kind, "Ignore", patching=True)
     new = initialize_object(resource, admitted, route.namespace, route.name, options.now)

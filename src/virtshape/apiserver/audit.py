@@ -5,8 +5,10 @@ Entries never contain tokens or the contents of objects. Only the owner may read
 If the log cannot be written, the error is logged and requests continue.
 """
 
+import errno
 import logging
 import os
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,24 +42,26 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
     time: datetime
     """When the request was received, in UTC, to the microsecond."""
+    audit_id: str = ""
+    """The ID of the request, as in the Audit-Id response header and in log lines."""
     user: str
-    """The user's name."""
+    """Name of the user that the request is authorized as."""
     groups: tuple[str, ...] = ()
-    """The user's groups."""
+    """Groups of the user."""
     impersonated_by: str = ""
     """The user that impersonated this user, if any."""
     verb: str
     """The API verb, such as `create`."""
     group: str = ""
-    """The object's API group."""
+    """API group of the object."""
     resource: str
-    """The object's resource, such as `virtualmachines`."""
+    """Resource of the object, such as `virtualmachines`."""
     subresource: str = ""
     """The subresource, such as `status`."""
     namespace: str = ""
-    """The object's namespace."""
+    """Namespace of the object."""
     name: str = ""
-    """The object's name."""
+    """Name of the object."""
     dry_run: bool = False
     """Whether the request was a dry run."""
     code: int
@@ -69,7 +73,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     source_ip: str = ""
     """The client's IP address."""
     user_agent: str = ""
-    """The User-Agent header."""
+    """The User-Agent header of the request."""
 
 
 class AuditLog:
@@ -90,7 +94,7 @@ class AuditLog:
         try:
             if self._size and self._size + len(line) > self._largest:
                 self._rotate()
-            self._size += os.write(self._descriptor, line)
+            self._append(line)
         except OSError as error:
             self._lost += 1
             if self._lost == 1:
@@ -100,8 +104,16 @@ class AuditLog:
                 _log.warning("audit log: writing to %s works again; %d entries were lost", self._path, self._lost)
                 self._lost = 0
 
+    def _append(self, line: bytes) -> None:
+        """Write a whole line; if the disk has room for only a part, remove the part and raise OSError."""
+        written = os.write(self._descriptor, line)
+        if written < len(line):
+            os.ftruncate(self._descriptor, self._size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += written
+
     def close(self) -> None:
-        """Close the file."""
+        """Close the log file."""
         os.close(self._descriptor)
 
     def __enter__(self) -> Self:
@@ -147,16 +159,24 @@ class _ResponseBody(msgspec.Struct):
 
 
 _EMPTY = _ResponseBody()
+_STORED_NAME = re.compile(
+    rb'\{"apiVersion":"[\w./-]+","kind":"(?!Status")\w+","metadata":\{"name":"([\w.:-]+)"', re.ASCII
+)
 _decode_body = msgspec.json.Decoder(_ResponseBody).decode
 
 
 def build_audit_entry(
     request: Request, route: Route, caller: Caller, response: Response | int, began: float
 ) -> AuditEntry:
-    """Return the entry for a write; `response` may be just a status code. `began` is in seconds since 1970."""
+    """
+    Return the audit entry for a write request.
+
+    `response` is a status code if there is no Response object; `began` is in seconds since 1970.
+    """
     body = _EMPTY if route.name and _is_success(response) else _read(response)
     return AuditEntry(
         time=datetime.fromtimestamp(began, UTC),
+        audit_id=request.audit_id,
         user=caller.user.name,
         groups=caller.user.groups,
         impersonated_by=caller.impersonator,
@@ -182,9 +202,11 @@ def _is_success(response: Response | int) -> bool:
 def _read(response: Response | int) -> _ResponseBody:
     if isinstance(response, int) or response.content_type != JSON:
         return _EMPTY
+    if named := _STORED_NAME.match(response.body):  # the usual form of an object, so that it is not decoded
+        return _ResponseBody(_Named(named[1].decode()))
     try:
         return _decode_body(response.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # a compressed response
+    except (msgspec.DecodeError, UnicodeDecodeError):  # the body cannot be decoded if, for example, it is compressed
         return _EMPTY
 
 

@@ -17,7 +17,7 @@ from virtshape.apiserver.validation.strictness import admit_fields
 def read_object(
     request: Request, kind: Kind, validation: str, *, creating: bool = False
 ) -> tuple[JsonObject, list[str]]:
-    """Return the object in a request body, and warnings for the client."""
+    """Return the object in a request body, and warnings for the client; raise StatusError if the body is invalid."""
     media = media_type(request.headers.get("content-type", "")) or JSON
     text: bytes | None = None
     if media == JSON:
@@ -32,7 +32,11 @@ def read_object(
 
 
 def with_type(tree: JsonObject, kind: Kind, *, patching: bool = False) -> JsonObject:
-    """Return the tree with apiVersion and kind; raise StatusError unless they match. Built-in kinds may omit both."""
+    """
+    Return the object with the apiVersion and kind of `kind`; raise StatusError if the object's values differ.
+
+    Objects of built-in kinds may omit both fields.
+    """
     version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
     if (version, name) == (kind.api_version, kind.kind):
         return tree
@@ -57,7 +61,7 @@ def with_type(tree: JsonObject, kind: Kind, *, patching: bool = False) -> JsonOb
 
 
 def _validate_patched(tree: JsonObject, kind: Kind) -> None:
-    """Raise StatusError if a patch changed the type of the object."""
+    """Raise StatusError if a patch changed the apiVersion or kind of an object."""
     version, name = str(tree.get("apiVersion") or ""), tree.get("kind") or ""
     custom = is_custom_resource(kind)
     if custom and name:
@@ -84,7 +88,7 @@ def _kind_error(tree: JsonObject, kind: Kind) -> StatusError:
 
 
 def read_json(body: bytes) -> Any:
-    """Decode a JSON body; raise StatusError 400 if it is invalid."""
+    """Decode a JSON body; raise StatusError 400 if the body is invalid."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -92,7 +96,7 @@ def read_json(body: bytes) -> Any:
 
 
 def read_yaml(body: bytes) -> JsonObject:
-    """Decode a YAML body; raise StatusError 400 unless it contains exactly one object."""
+    """Decode a YAML body; raise StatusError 400 unless the body contains exactly one object."""
     documents = read_documents(body, "body", most=2)
     if len(documents) != 1 or not isinstance(documents[0].tree, dict):
         raise StatusError(400, "BadRequest", "error decoding patch: expected one object")

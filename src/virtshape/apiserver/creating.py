@@ -13,13 +13,13 @@ from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import initialize_object, metadata_of
+from virtshape.apiserver.objectmetadata import initialize_object, metadata_of
 from virtshape.apiserver.reading import render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import WriteContext, authorship_of, store_new
+from virtshape.apiserver.writing import WriteContext, field_manager_of, store_new
 
 MAX_NAME_TRIES: Final = 8
 _MOMENT: Final = re.compile(
@@ -28,16 +28,20 @@ _MOMENT: Final = re.compile(
 
 
 async def create_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Create the object in the request body; if a generated name exists already, try another one."""
+    """
+    Create the object in the request body and return the response; if a generated name is taken, try another one.
+
+    Raise StatusError 409 if the name is taken.
+    """
     options = read_write_options(request, "CreateOptions")
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     body, warnings = read_object(request, route.kind, options.validation, creating=True)
     sent = _address(body, route)
-    authorship = authorship_of(route, options)
+    manager = field_manager_of(route, options)
 
     def claim(new: JsonObject) -> list[JsonObject]:
-        return record_update(None, new, authorship, object_type(route.kind))
+        return record_update(None, new, manager, object_type(route.kind))
 
     name = sent.get("name") or ""
     for _ in range(1 if name else MAX_NAME_TRIES):
@@ -62,7 +66,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
 
 
 def _address(body: JsonObject, route: Route) -> JsonObject:
-    """Return the metadata in the body; raise StatusError if it is invalid or does not match the path."""
+    """Return the metadata in the body; raise StatusError if the metadata is invalid or does not match the path."""
     sent = metadata_of(body)
     validate_address(sent, namespace=route.namespace)
     if sent.get("resourceVersion"):

@@ -8,24 +8,26 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import Status, StatusDetails
 from virtshape.api.times import now
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.capability import returns_deleted
-from virtshape.apiserver.deleteoptions import DeleteOptions, decide_deletion, read_delete_options
+from virtshape.apiserver.deleteoptions import DeleteOptions, read_delete_options
 from virtshape.apiserver.encoding.negotiation import choose_format
+from virtshape.apiserver.finalizers import decide_deletion
 from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import encode_tree, make_write
+from virtshape.apiserver.objectmetadata import encode_tree, make_write
+from virtshape.apiserver.preconditions import conflict
 from virtshape.apiserver.reading import get_continuation, get_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import compile_selection
-from virtshape.apiserver.writing import MAX_TRIES, WriteContext, conflict
+from virtshape.apiserver.supportedverbs import returns_deleted
+from virtshape.apiserver.writing import MAX_TRIES, WriteContext
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Event, Key, Record
 
 
 class _Outcome(NamedTuple):
-    """The object to send to the client, if any, whether the object was removed, and warnings."""
+    """The object to send to the client (if any), whether the object was removed, and warnings."""
 
     left: Record | None
     gone: bool
@@ -33,7 +35,7 @@ class _Outcome(NamedTuple):
 
 
 async def delete_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Delete one object."""
+    """Delete one object, or mark it as deleting if it has finalizers; raise StatusError 404 for a missing object."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -56,7 +58,7 @@ async def _delete_latest(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, key: Key
 ) -> tuple[Record, _Outcome] | None:
     """
-    Delete the object at a key, and retry if it changes meanwhile.
+    Delete the object at a key, and retry if it changes in the meantime.
 
     Return the object before the deletion and the outcome, or None if the object does not exist.
     """
@@ -74,7 +76,7 @@ async def _delete_latest(
 async def _delete(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
 ) -> _Outcome:
-    """Delete the object or mark it as deleting; raise StaleError if it is no longer at this revision."""
+    """Delete the object or mark it as deleting; raise StaleError if the object is no longer at this revision."""
     old = read_tree(record.value)
     deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
@@ -99,7 +101,7 @@ def _success(route: Route, uid: str) -> bytes:
 
 
 async def delete_collection(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Delete all matching objects, up to the limit, in one commit; retry those that changed meanwhile."""
+    """Delete the objects that match the list options in one commit; retry objects that change in the meantime."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -116,7 +118,7 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
 async def _delete_all(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
 ) -> list[str]:
-    """Delete these objects, unless this is a dry run; return warnings."""
+    """Delete these objects, unless the request is a dry run; return warnings."""
     writes, warnings, dry_run = [], [], bool(options.dry_run)
     for record in records:
         old = read_tree(record.value)

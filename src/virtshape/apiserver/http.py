@@ -1,51 +1,57 @@
 """
-HTTP/1.1 server on asyncio: accept connections, pass requests to the handler and write its responses.
+HTTP/1.1 connections on asyncio: pass requests to the handler and write its responses.
 
-Responses keep the order of their requests, so clients may pipeline. Reading, parsing and handling stop while a client
-does not read its responses: a connection holds at most one response and a few requests. A handler returns its response,
-or an awaitable if it must wait. Streams and WebSockets end when either side disconnects.
+Responses are sent in the order of the requests, so clients may pipeline. Reading, parsing and handling stop while a
+client does not read its responses, so a connection buffers at most one response and a few requests. A handler returns
+its response, or an awaitable if it must wait. Streams and WebSockets end when either side disconnects.
 """
 
 import asyncio
-import contextlib
 import logging
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from websockets.protocol import Side
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.limits import MAX_BODY_BYTES, too_many_requests
-from virtshape.apiserver.memorybudget import MemoryBudget
-from virtshape.apiserver.message import Request, Response, Stream, Upgrade
-from virtshape.apiserver.parsing import Client, FindLimit, RequestReader
+from virtshape.apiserver.limits import too_many_connections, too_many_requests
+from virtshape.apiserver.message import (
+    CURRENT_REQUEST,
+    AnyResponse,
+    IsPermitted,
+    Request,
+    Response,
+    Stream,
+    Upgrade,
+)
+from virtshape.apiserver.parsing import Client, RequestReader
 from virtshape.apiserver.responses import build_error_response
-from virtshape.apiserver.upgrading import relay_stream
+from virtshape.apiserver.responsewriter import ResponseWriter, encode_head
+from virtshape.apiserver.websocketrelay import relay_stream
 from virtshape.stream.websocket import WebSocket
+
+if TYPE_CHECKING:
+    from virtshape.apiserver.listener import Listener
 
 MAX_PIPELINED: Final = 64
 MAX_PIPELINED_BYTES: Final = 1024 * 1024
 """Maximum bytes in the bodies of queued requests; a single body may exceed it."""
-MAX_CONNECTIONS: Final = 4000
-SLICE: Final = 64 * 1024
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
-"""Time for a client to send its first request, and its next request after 401 Unauthorized."""
+"""How long a client may take to send its first request, and its next request after 401 Unauthorized."""
 LINGER_SECONDS: Final = 2.0
 CLOSE_SECONDS: Final = 1.0
-"""Time for an idle client to complete the TLS shutdown; many clients never do."""
+"""How long an idle client may take to complete the TLS shutdown; many clients never complete it."""
 STALL_SECONDS: Final = 300.0
 """How long a client may go without reading any of its response."""
+PERMISSION_SECONDS: Final = 5.0
+"""How often to check whether the client of a stream may still read it."""
 
-AnyResponse = Response | Stream | Upgrade
 Handler = Callable[[Request], AnyResponse | Awaitable[AnyResponse]]
-Authenticate = Callable[[Request], object]
-"""Raises StatusError if a request's headers do not authenticate its sender."""
 
-_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _log = logging.getLogger(__name__)
 
 
@@ -71,25 +77,23 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
+        self._permission_timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0
-        self._writable = asyncio.Event()
-        self._writable.set()
-        self._unsent: memoryview | None = None
-        self._held = 0  # size of the body or chunk being sent, which stays in memory until all of it is sent
         self._after_send: Callable[[], None] | None = None
         self._closing = False
         self._stopping = False
         self._streaming = False
         self._busy = False
         self._refused = False
+        self._ignoring = False
         self._unauthorized = False
         self._socket: WebSocket | None = None
         self._current: Request | None = None
-        self._abort = self.abort  # identifies this connection in the memory budget
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start reading requests from the client."""
+        """Start reading requests from the client; if too many other connections are busy, answer 429 and close."""
         self._transport: Any = transport
+        self._writer = ResponseWriter(transport, self._memory, self.abort, self._end_response)
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)
@@ -106,19 +110,23 @@ class Connection(asyncio.Protocol):
         if self._listener.add(self):
             self._start_idle_timer(HEAD_SECONDS)
         else:
-            self.abort()
+            self._closing = self._ignoring = True
+            response = build_error_response(too_many_connections())
+            before = f"content-type: {response.content_type}\r\ncontent-length: {len(response.body)}\r\n"
+            head = encode_head(Request("GET", "/", {}), response, before=before, after="connection: close\r\n")
+            self._writer.write(head, response.body)
+            self._timer = self._loop.call_later(LINGER_SECONDS, self.abort)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Cancel everything that is in progress for this client."""
         self._listener.remove(self)
         self._closing = True
-        self._writable.set()
         self._stop_idle_timer()
         self._stop_stall_timer()
-        self._unsent = None
+        self._stop_permission_timer()
+        self._writer.lose()
         self._waiting.clear()
         self._reader.discard()
-        self._memory.drop(self._abort)
         self._memory.release(self._reserved)
         self._reserved = 0
         if self._socket is not None:
@@ -131,14 +139,15 @@ class Connection(asyncio.Protocol):
         if self._socket is not None:
             self._socket.receive(data)
             return
+        if self._ignoring:
+            return
         self._reader.feed(data)
         if not self._closing and not self._has_room():
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
         """Pause responses until the client has read more."""
-        self._writable.clear()
-        self._note_unsent()
+        self._writer.pause()
         if self._socket is not None:
             self._socket.pause_writing()
         elif self._stall_timer is None:
@@ -146,22 +155,16 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Resume responses, but only after the current callback, because a write may call this method."""
-        self._writable.set()
+        self._writer.resume()
         self._stop_stall_timer()
         if self._socket is not None:
             self._socket.resume_writing()
         self._loop.call_soon(self._continue)
 
     def _continue(self) -> None:
-        if self._unsent is not None:
-            self._write_unsent()
-        elif self._writable.is_set():
-            self._memory.drop(self._abort)
+        self._writer.write_rest()
         if self._task is None and not self._closing:
             self._serve_next()
-
-    def _note_unsent(self) -> None:
-        self._memory.hold(self._abort, self._held + self._transport.get_write_buffer_size())
 
     def _stop_stall_timer(self) -> None:
         if self._stall_timer is not None:
@@ -169,13 +172,15 @@ class Connection(asyncio.Protocol):
             self._stall_timer = None
 
     def _take(self, request: Request, keep_alive: bool) -> None:
-        """Handle the request, or queue it."""
+        """Handle the request, or queue it after earlier requests."""
         if not self._closing:
             self._enqueue(_QueuedRequest(request, keep_alive))
 
     def _has_room(self) -> bool:
         return (
-            len(self._waiting) < MAX_PIPELINED and self._waiting_bytes < MAX_PIPELINED_BYTES and self._writable.is_set()
+            len(self._waiting) < MAX_PIPELINED
+            and self._waiting_bytes < MAX_PIPELINED_BYTES
+            and self._writer.is_writable
         )
 
     def _admit(self, request: Request, size: int) -> StatusError | None:
@@ -213,31 +218,38 @@ class Connection(asyncio.Protocol):
             self._serve_next()
 
     def _serve_next(self) -> None:
-        """Handle queued requests while responses are immediate and the client reads them."""
+        """Handle queued requests until a response must be awaited or the client stops reading."""
         self._busy = True
-        while not self._closing and self._writable.is_set() and self._unsent is None and self._has_next():
+        writer = self._writer
+        while not self._closing and writer.is_ready and self._has_next():
             queued = self._waiting.popleft()
             request = queued.request
             self._waiting_bytes -= len(request.body)
+            entered = CURRENT_REQUEST.set(request)
             try:
-                answer = queued.refusal or self._handler(request)
-            except Exception:  # noqa: BLE001 - last handler: the client must get a response
-                _log.exception("%s %s failed", request.method, request.path)
-                answer = _internal_error_response()
-            if isinstance(answer, Response):
-                self._send(request, answer, queued.keep_alive)
-            else:
-                self._current = request
-                self._task = self._loop.create_task(self._finish(request, answer, queued.keep_alive))
-                return
+                answer = queued.refusal or self._handle(request)
+                if not isinstance(answer, Response):
+                    self._current = request
+                    self._task = self._loop.create_task(self._finish(request, answer, queued.keep_alive))
+                    return
+            finally:
+                CURRENT_REQUEST.reset(entered)
+            self._send(request, answer, queued.keep_alive)
         if self._closing:
             return
-        if not self._writable.is_set() or self._unsent is not None:
-            self._transport.pause_reading()  # until resume_writing
+        if not writer.is_ready:
+            self._transport.pause_reading()  # resume_writing resumes reading when the client has caught up
             return
         self._busy = False
         self._transport.resume_reading()
         self._start_idle_timer(HEAD_SECONDS if self._unauthorized else IDLE_SECONDS)
+
+    def _handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
+        try:
+            return self._handler(request)
+        except Exception:  # noqa: BLE001 - last handler: the client must get a response
+            _log.exception("%s %s failed", request.method, request.path)
+            return _internal_error_response(request)
 
     def _has_next(self) -> bool:
         if not self._waiting:
@@ -252,16 +264,16 @@ class Connection(asyncio.Protocol):
             if isinstance(found, Response):
                 self._send(request, found, keep_alive and not self._stopping)
             elif isinstance(found, Upgrade):
-                await self._upgrade(found)
+                await self._upgrade(request, found)
             else:
                 await self._stream(request, found)
         except Exception:  # noqa: BLE001 - last handler: the client must get a response
             _log.exception("%s %s failed", request.method, request.path)
-            self._send(request, _internal_error_response(), keep_alive=False)
+            self._send(request, _internal_error_response(request), keep_alive=False)
         finally:
             self._release(request)
             self._task = self._current = None
-        if self._stopping and self._unsent is None:
+        if self._stopping and not self._writer.is_sending:
             self.close()
         elif not self._closing:
             self._serve_next()
@@ -270,15 +282,15 @@ class Connection(asyncio.Protocol):
         self._release(request)
         if self._closing:
             return
-        keep_alive = keep_alive and not request.is_arriving
+        keep_alive = keep_alive and not request.is_arriving and not self._listener.is_draining
         self._unauthorized = response.status == HTTPStatus.UNAUTHORIZED
-        head = [
-            _STATUS_LINES[response.status],
-            f"content-type: {response.content_type}\r\n" if response.content_type else "",
-            f"content-length: {len(response.body)}\r\n",
-        ]
-        head += [f"{name}: {value}\r\n" for name, value in response.headers]
-        head.append("\r\n" if keep_alive else "connection: close\r\n\r\n")
+        content_type = f"content-type: {response.content_type}\r\n" if response.content_type else ""
+        head = encode_head(
+            request,
+            response,
+            before=f"{content_type}content-length: {len(response.body)}\r\n",
+            after="" if keep_alive else "connection: close\r\n",
+        )
         body = b"" if request.method == "HEAD" else response.body
         if request.incoming is not None and request.is_arriving:
             request.incoming.discard()
@@ -287,71 +299,56 @@ class Connection(asyncio.Protocol):
             self._after_send = self._linger
         elif not keep_alive:
             self._after_send = self.close
-        self._transport.write("".join(head).encode("latin-1") + body[:SLICE])
-        if len(body) > SLICE:
-            self._held = len(body)
-            self._unsent = memoryview(body)[SLICE:]
-            self._write_unsent()
-        elif self._after_send is not None:
+        self._writer.write(head, body)
+
+    def _end_response(self) -> None:
+        """Close the connection after its last response."""
+        if self._after_send is not None and not self._closing:
             self._after_send()
 
-    def _write_unsent(self) -> None:
-        """
-        Write a large body in slices, as fast as the client reads it.
-
-        The client reads one slice while the next is encrypted, and the transport never buffers much of the body.
-        """
-        while self._unsent is not None and self._writable.is_set():
-            self._transport.write(self._unsent[:SLICE])
-            self._unsent = self._unsent[SLICE:] if len(self._unsent) > SLICE else None
-        if self._unsent is None:
-            self._held = 0
-            if self._after_send is not None and not self._closing:
-                self._after_send()
-
     async def _stream(self, request: Request, stream: Stream) -> None:
-        head = [_STATUS_LINES[stream.status], f"content-type: {stream.content_type}\r\n"]
-        head += [f"{name}: {value}\r\n" for name, value in stream.headers]
-        self._transport.write("".join([*head, "transfer-encoding: chunked\r\n\r\n"]).encode("latin-1"))
+        head = encode_head(
+            request,
+            stream,
+            before=f"content-type: {stream.content_type}\r\n",
+            after="transfer-encoding: chunked\r\n",
+        )
+        self._transport.write(head)
         self._stop_idle_timer()
         self._streaming = True
+        self._start_permission_timer(stream.is_permitted)
         try:
             if request.method != "HEAD":
-                async for chunk in stream.chunks:
-                    self._held = len(chunk)
-                    for at in range(0, len(chunk), SLICE):
-                        piece = chunk[at : at + SLICE]
-                        self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-                        if not self._writable.is_set():
-                            await self._writable.wait()
-                    self._held = 0
-                    del chunk  # it must not stay in memory until the next one is available
+                await self._writer.write_chunks(stream.chunks)
         finally:
             self._streaming = False
-            self._held = 0
+            self._stop_permission_timer()
             if not self._closing:
                 self._transport.write(b"0\r\n\r\n")
-            with contextlib.suppress(Exception):
+            try:
                 await stream.chunks.aclose()  # type: ignore[attr-defined]  # every stream here is a generator
+            except Exception:  # noqa: BLE001 - the client already has the whole response
+                _log.exception("%s %s: closing the stream failed", request.method, request.path)
 
-    async def _upgrade(self, upgrade: Upgrade) -> None:
+    async def _upgrade(self, request: Request, upgrade: Upgrade) -> None:
         """Switch the connection to a WebSocket, and close it when the stream ends."""
         if self._closing or self._stopping:
             await upgrade.stream.close()
             return
-        head = [_STATUS_LINES[upgrade.status], *(f"{name}: {value}\r\n" for name, value in upgrade.headers), "\r\n"]
-        self._transport.write("".join(head).encode("latin-1"))
+        self._transport.write(encode_head(request, upgrade))
         self._stop_idle_timer()
         self._socket = WebSocket(self._transport, Side.SERVER, join_fragments=upgrade.join_fragments)
         self._transport.resume_reading()
         self._socket.receive(self._reader.take_rest())
+        self._start_permission_timer(upgrade.is_permitted)
         try:
             await relay_stream(self._socket, upgrade.stream)
         finally:
+            self._stop_permission_timer()
             self._closing = True
 
     def _refuse(self, error: StatusError) -> None:
-        """Queue the error response to a request that cannot be parsed; it is the last response."""
+        """Queue the error response to a request that cannot be parsed, as the last response."""
         if not self._closing and not self._refused:
             self._refused = True
             self._enqueue(
@@ -359,7 +356,7 @@ class Connection(asyncio.Protocol):
             )
 
     def _linger(self) -> None:
-        """Keep reading for a moment before closing, because a client that is still sending might miss the response."""
+        """Read for LINGER_SECONDS before closing; otherwise, a client that is still sending might miss the response."""
         self._closing = True
         self._stop_idle_timer()
         self._transport.resume_reading()
@@ -369,13 +366,32 @@ class Connection(asyncio.Protocol):
         """Close the connection after its response; an idle connection, an upload or a stream is closed immediately."""
         self._stopping = True
         self._waiting.clear()
-        if self._unsent is not None:
+        if self._writer.is_sending:
             self._after_send = self.close
         elif self._task is None:
-            self._close(CLOSE_SECONDS if self._writable.is_set() else STALL_SECONDS)
+            self._close(CLOSE_SECONDS if self._writer.is_writable else STALL_SECONDS)
         elif self._streaming or self._socket is not None or (self._current is not None and self._current.is_arriving):
-            self._task.cancel()
-            self._task.add_done_callback(lambda _: self.close())
+            self._cancel_task(self._task)
+
+    def _cancel_task(self, task: asyncio.Task[None]) -> None:
+        task.cancel()
+        task.add_done_callback(lambda _: self.close())
+
+    def _start_permission_timer(self, is_permitted: IsPermitted | None) -> None:
+        if is_permitted is not None:
+            self._permission_timer = self._loop.call_later(PERMISSION_SECONDS, self._check_permission, is_permitted)
+
+    def _check_permission(self, is_permitted: IsPermitted) -> None:
+        """End the stream if its client may no longer read it."""
+        if is_permitted():
+            self._start_permission_timer(is_permitted)
+        elif self._task is not None:
+            self._cancel_task(self._task)
+
+    def _stop_permission_timer(self) -> None:
+        if self._permission_timer is not None:
+            self._permission_timer.cancel()
+            self._permission_timer = None
 
     def close(self) -> None:
         """Close after all written bytes are sent; abort if this takes longer than STALL_SECONDS."""
@@ -396,14 +412,15 @@ class Connection(asyncio.Protocol):
     @property
     def idle_since(self) -> float | None:
         """
-        The event loop time at which the connection became idle, or None while a request is being handled.
+        The event loop time at which the connection became idle, or None if it handles a request or is closing.
 
-        It is set earlier for clients that have not authenticated yet, so that their connections are closed first.
+        For clients that have not authenticated yet, the time is set earlier, so that their connections are closed
+        first.
         """
         return None if self._busy or self._closing else self._deadline - IDLE_SECONDS
 
     def _start_idle_timer(self, seconds: float) -> None:
-        """Close the connection after this time without a request; an earlier timer reschedules itself."""
+        """Close the connection if no request arrives within this time; extend a running timer that ends earlier."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self._stop_idle_timer()
@@ -424,70 +441,6 @@ class Connection(asyncio.Protocol):
             self._close(CLOSE_SECONDS)
 
 
-def _internal_error_response() -> Response:
-    return build_error_response(StatusError(500, "InternalError", "Internal error occurred: see the server log"))
-
-
-class Listener:
-    """
-    A listening socket and its connections.
-
-    `authenticate` raises StatusError for requests without valid credentials. Large bodies are read only for
-    authenticated clients.
-    """
-
-    def __init__(
-        self,
-        handler: Handler,
-        *,
-        get_limit: FindLimit = lambda _: MAX_BODY_BYTES,
-        authenticate: Authenticate = lambda _: None,
-        max_connections: int = MAX_CONNECTIONS,
-    ) -> None:
-        self.handler = handler
-        self.get_limit = get_limit
-        self.authenticate = authenticate
-        self.memory = MemoryBudget()
-        self.connections: set[Connection] = set()
-        self._max_connections = max_connections
-        self._server: asyncio.Server | None = None
-
-    def add(self, connection: Connection) -> bool:
-        """Add a connection; if there are too many, close the one that is idle longest. Return False if all are busy."""
-        if len(self.connections) >= self._max_connections:
-            idle = [(since, other) for other in self.connections if (since := other.idle_since) is not None]
-            if not idle:
-                return False
-            min(idle, key=lambda pair: pair[0])[1].abort()
-        self.connections.add(connection)
-        return True
-
-    def remove(self, connection: Connection) -> None:
-        """Remove a closed connection."""
-        self.connections.discard(connection)
-
-    async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Start to listen and return the port; for port 0, the system chooses one."""
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self),
-            host,
-            port,
-            ssl=tls,
-            ssl_shutdown_timeout=STALL_SECONDS if tls is not None else None,
-            reuse_address=True,
-            backlog=1024,
-        )
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def stop(self, seconds: float = 10.0) -> None:
-        """Stop listening, finish requests in progress and end streams; after `seconds`, abort open connections."""
-        if self._server is None:
-            return
-        self._server.close()
-        for connection in list(self.connections):
-            connection.stop()
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self.connections and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
-        for connection in list(self.connections):
-            connection.abort()
+def _internal_error_response(request: Request) -> Response:
+    message = f"Internal error occurred: see the server log for request {request.audit_id}"
+    return build_error_response(StatusError(500, "InternalError", message))

@@ -1,7 +1,7 @@
 """
 A request body that is read while it is being received, such as an upload.
 
-A body buffers a few MiB at most: the connection pauses reading from the client while the handler is slower.
+A body buffers a few MiB at most: the connection stops reading from the client until the handler has caught up.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class IncomingBody:
         self._release()
 
     async def read(self) -> bytes:
-        """Wait for data and return all bytes received since the last read; return no bytes at the end."""
+        """Wait for data and return all bytes received since the last read; return `b""` at the end of the body."""
         if not self._is_asked:
             self._is_asked = True
             self._send_continue()

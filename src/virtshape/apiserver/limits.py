@@ -1,5 +1,5 @@
 """
-Limits of the server: concurrent writes, body size, nesting depth and request timeout.
+Limits of the server: concurrent requests, body size, nesting depth and request timeout.
 
 Errors have the status codes and messages of Kubernetes, from which clients decide whether to retry.
 """
@@ -12,6 +12,11 @@ from virtshape.api.status import StatusError
 from virtshape.api.times import parse_duration
 
 MAX_WRITES: Final = 200
+"""Maximum number of writes in progress; equals the default of `--max-mutating-requests-inflight`."""
+MAX_READS: Final = 400
+"""Maximum number of large lists in progress; equals the default of `--max-requests-inflight`."""
+RENDERED_AT_ONCE: Final = 2
+"""Number of large lists that are rendered at a time; each needs memory for its objects."""
 MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 MAX_OBJECT_BYTES: Final = 1536 * 1024
 """Maximum size of an object's stored JSON; equals the default of etcd's `--max-request-bytes`."""
@@ -26,14 +31,15 @@ _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
 class Slots:
     """
-    Limits concurrent writes: a context manager that raises StatusError 429 if all slots are taken.
+    Limits concurrent requests: a context manager that raises StatusError 429 if all slots are in use.
 
-    Reads are handled one at a time and need no slot.
+    Reads are handled one at a time and need no slot, except large lists. Watches and health checks need none. Writes of
+    leases need none, so that leaders keep their leases under load.
     """
 
     __slots__ = ("_most", "taken")
 
-    def __init__(self, most: int = MAX_WRITES) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
         self.taken = 0
 
@@ -49,6 +55,12 @@ class Slots:
 def too_many_requests() -> StatusError:
     """Return the 429 error; its Retry-After header is `RETRY_AFTER_SECONDS`."""
     message = "Too many requests, please try again later."
+    return StatusError(429, "TooManyRequests", message).retry_after(RETRY_AFTER_SECONDS)
+
+
+def too_many_connections() -> StatusError:
+    """Return the 429 error for a connection that exceeds the limit."""
+    message = "Too many connections, please try again later."
     return StatusError(429, "TooManyRequests", message).retry_after(RETRY_AFTER_SECONDS)
 
 
@@ -75,7 +87,11 @@ def validate_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
 
 
 def read_timeout(text: str) -> float:
-    """Return a request's timeout in seconds from a Go duration such as `1m30s`; the maximum is MAX_SECONDS."""
+    """
+    Return a request's timeout in seconds from a Go duration such as `1m30s`; raise StatusError if it is invalid.
+
+    MAX_SECONDS is the default and the maximum.
+    """
     if not text:
         return MAX_SECONDS
     try:
@@ -87,6 +103,6 @@ def read_timeout(text: str) -> float:
 
 
 def timeout_error() -> StatusError:
-    """Return the error for a request that timed out; its write may still be stored."""
+    """Return the error for a request that timed out; the request's write may still be stored."""
     message = "Timeout: request did not complete within the allotted timeout"
     return StatusError(504, "Timeout", message).retry_after(RETRY_AFTER_SECONDS)

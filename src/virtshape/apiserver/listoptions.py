@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +19,6 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,30}")
 _MAX_INTEGER: Final = 2**63 - 1
 _MAX_REVISION: Final = 2**64 - 1
 _CONTINUATION_VERSION: Final = "meta.k8s.io/v1"
-Match = Literal["", "Exact", "NotOlderThan"]
 
 
 class ListOptions(Struct):
@@ -37,7 +36,7 @@ class ListOptions(Struct):
 
 
 def read_options(request: Request, *, watch: bool) -> ListOptions:
-    """Return the options of a request; raise StatusError if they are invalid."""
+    """Return the options of a request; raise StatusError for invalid options."""
     parameter = request.parameter
     options = ListOptions(
         label_selector=parameter("labelSelector"),
@@ -72,7 +71,7 @@ def _read_number(text: str) -> int:
 
 
 def read_revision(text: str) -> int:
-    """Parse the resourceVersion of a list request; return 0 if it is empty."""
+    """Parse the resourceVersion of a list request; return 0 if it is empty, raise StatusError 400 if it is invalid."""
     problem = find_revision_problem(text)
     if problem:
         message = f'invalid resource version: resourceVersion: Invalid value: "{text}": {problem}'
@@ -81,7 +80,11 @@ def read_revision(text: str) -> int:
 
 
 def read_watch_revision(text: str) -> int:
-    """Parse the resourceVersion of a get or watch request, for which Kubernetes reports errors differently."""
+    """
+    Parse the resourceVersion of a get or watch request; return 0 if it is empty.
+
+    Raise StatusError 500, as in Kubernetes, for an invalid resourceVersion.
+    """
     problem = find_revision_problem(text)
     if problem:
         raise StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {problem}')
@@ -89,7 +92,7 @@ def read_watch_revision(text: str) -> int:
 
 
 def find_revision_problem(text: str) -> str:
-    """Return why a text is not a resourceVersion, or an empty string if it is valid or empty."""
+    """Return why a string is not a resourceVersion, or an empty string if it is valid or empty."""
     if not text:
         return ""
     if not (text.isascii() and text.isdecimal()):
@@ -124,7 +127,7 @@ def _check_list(options: ListOptions) -> list[FieldError]:
 
 
 def _complete_watch(options: ListOptions) -> None:
-    """Set the options with which a watch without a resourceVersion first sends the existing objects and a bookmark."""
+    """If the resourceVersion of a watch is empty or 0, set the options that make it send existing objects first."""
     if options.initial_events is None and not options.match and options.revision in ("", "0"):
         options.initial_events = True
         options.match = "NotOlderThan"

@@ -1,17 +1,18 @@
 """
 Memory limit for all connections of a listener: large request bodies and unsent responses.
 
-Bodies beyond the limit are rejected. Responses are never rejected, because the request is already done. Instead,
-connections are aborted until the total is below the limit, first the one that has gone longest without reading.
+Bodies beyond the limit are rejected. Responses are never rejected, because their requests have already been handled.
+Instead, connections are aborted until the total is below the limit, starting with the one whose client has not read
+for the longest time.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 MAX_RECEIVED_BYTES: Final = 256 * 1024 * 1024
-"""Maximum bytes of large request bodies, each counted from its headers until the response."""
+"""Maximum total size of large request bodies; a body counts from the end of its headers until its response."""
 MAX_UNSENT_BYTES: Final = 256 * 1024 * 1024
-"""Maximum bytes of responses that clients have not read."""
+"""Maximum total size of responses that clients have not read."""
 
 Abort = Callable[[], None]
 
@@ -24,7 +25,7 @@ class MemoryBudget:
         self._max_unsent = max_unsent
         self.received = 0
         self.unsent = 0
-        self._readers: dict[Abort, int] = {}  # ordered by last read, most recent last
+        self._readers: dict[Abort, int] = {}  # ordered by when the client last read; the most recent is last
 
     def reserve(self, size: int) -> bool:
         """Count a request body before it is read; return False if the total would exceed the limit."""
@@ -38,7 +39,7 @@ class MemoryBudget:
         self.received -= size
 
     def hold(self, abort: Abort, size: int) -> None:
-        """Set the unsent bytes of a connection; abort the slowest connections while the total exceeds the limit."""
+        """Set a connection's unsent bytes; abort the slowest other connections while the total exceeds the limit."""
         self.unsent += size - self._readers.pop(abort, 0)
         self._readers[abort] = size
         while self.unsent > self._max_unsent and len(self._readers) > 1:

@@ -1,9 +1,9 @@
 """
 Parse HTTP requests with httptools.
 
-Parsing pauses while the connection has no room for more requests. It also pauses after a request that may switch the
-protocol, until the response to this request is sent. An upload is passed on after its headers, any other request after
-its body.
+Parsing pauses while the connection has no room for more requests. Parsing also pauses after a request that may switch
+the protocol, until the response to this request is sent. The connection receives an upload as soon as its headers are
+complete, and any other request when its body is complete.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,14 +21,14 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 PARSED_AT_ONCE: Final = 16 * 1024
 """Maximum bytes to parse in one step, which bounds how many requests are parsed beyond the connection's limit."""
 LARGE_BODY: Final = 64 * 1024
-"""Size in bytes above which a body is read only if the connection admits it."""
+"""Size in bytes; a larger body is read only if the connection admits it."""
 
 Admit = Callable[[Request, int], StatusError | None]
 """Returns the error if a request with a body of up to this size may not be read, else None."""
 
 
 FindLimit = Callable[[str], int]
-"""Returns the maximum size of a request body by the path of the request."""
+"""Returns the maximum body size of a request with this path."""
 
 
 class Client(NamedTuple):
@@ -44,8 +44,8 @@ class RequestReader:
 
     `take` receives each request and whether the client keeps the connection open; `refuse` receives the error for a
     request that cannot be parsed, after which parsing stops. `send_continue` is called for a client that waits for 100
-    Continue, `throttle` when an upload must pause or may resume. `admit` decides on large bodies before they are read,
-    `has_room` whether more requests fit: if not, they wait unparsed until `release`.
+    Continue, `throttle` when an upload must pause or may resume. `admit` decides whether a large body may be read.
+    While `has_room` returns False, received bytes wait unparsed until `release`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class RequestReader:
         self._begin()
 
     def feed(self, data: bytes) -> None:
-        """Parse received bytes as far as there is room; after an error, discard them."""
+        """Parse received bytes while the connection has room for more requests; after an error, discard them."""
         if self._rest:
             data, self._rest = self._rest + data, b""
         while data and not self._refused:
@@ -107,7 +107,7 @@ class RequestReader:
         return self._is_held
 
     def release(self) -> None:
-        """Parse the waiting bytes: there is room for more requests, or the protocol did not switch."""
+        """Parse the waiting bytes; called when there is room for more requests or the protocol did not switch."""
         self._is_held = False
         if self._rest:
             self.feed(b"")
@@ -118,7 +118,7 @@ class RequestReader:
         return rest
 
     def discard(self) -> None:
-        """Drop unparsed bytes when the connection has ended; the connection object itself is collected later."""
+        """Drop unparsed bytes after the connection has ended, before its object is garbage-collected."""
         self._refused = True
         self._rest = b""
         self._body.clear()
@@ -139,7 +139,7 @@ class RequestReader:
         self._begin()
 
     def on_url(self, url: bytes) -> None:
-        """Add a part of the request target."""
+        """Append bytes to the request target."""
         self._target += url
         self._grow_head(len(url))
 
@@ -163,12 +163,12 @@ class RequestReader:
         self._refuse(StatusError(431, "BadRequest", message))
 
     def on_headers_complete(self) -> None:
-        """Pass an upload on; for other requests, check the size of the body and send 100 Continue if needed."""
+        """Pass an upload to the connection; for other requests, check the body size and send 100 Continue if needed."""
         self._has_head = True
         self._unaccounted = 0
         length = self._headers.get("content-length", "")
         if self._parser.should_upgrade() and (length.strip("0") or "transfer-encoding" in self._headers):
-            # It is ambiguous which protocol the bytes after the headers belong to.
+            # The bytes after the headers could belong to either protocol.
             self._refuse(StatusError(501, "NotImplemented", "a request with a body cannot upgrade the protocol"))
         if not self._refused and is_upload(self._read_method(), self._read_target()):
             self._incoming = IncomingBody(self._send_continue_if_waiting, self._throttle)
@@ -181,7 +181,7 @@ class RequestReader:
             self._send_continue_if_waiting()
 
     def _admit_body(self, size: int) -> None:
-        """Ask once per request whether its large body may be read."""
+        """Ask the connection, once per request, whether a large body may be read; if not, refuse the request."""
         if self._refused or self._is_admitted:
             return
         self._is_admitted = True
@@ -195,7 +195,7 @@ class RequestReader:
             self._send_continue()
 
     def on_body(self, body: bytes) -> None:
-        """Add a part of the body."""
+        """Append bytes to the body."""
         self._unaccounted = 0
         if self._incoming is not None:
             self._incoming.feed(body)
@@ -219,7 +219,7 @@ class RequestReader:
         return self._find_limit(self._read_target().partition("?")[0])
 
     def on_message_complete(self) -> None:
-        """Pass the request on."""
+        """Pass the complete request to the connection, or mark the body of an upload as complete."""
         self._unaccounted = 0
         if self._incoming is not None:
             self._incoming.end()

@@ -1,4 +1,4 @@
-"""Patch: apply a JSON patch, a merge patch, a strategic merge patch or a server-side apply to an object."""
+"""Patch: change an object by a JSON patch, merge patch, strategic merge patch or server-side apply."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,16 +13,17 @@ from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import media_type_error, read_json, with_type
 from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import metadata_of
+from virtshape.apiserver.objectmetadata import metadata_of
 from virtshape.apiserver.patches.jsonpatch import patch_json
 from virtshape.apiserver.patches.mergepatch import patch_merge
 from virtshape.apiserver.patches.strategic import patch_strategic
+from virtshape.apiserver.preconditions import validate_resource_version
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.routeerrors import unsupported_patch_error
 from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import WriteContext, change_object, validate_resource_version
+from virtshape.apiserver.writing import WriteContext, change_object
 from virtshape.store.record import Record
 
 _PATCHERS: Final[dict[str, Callable[[JsonObject, Any, Kind], JsonObject]]] = {
@@ -33,7 +34,7 @@ _PATCHERS: Final[dict[str, Callable[[JsonObject, Any, Kind], JsonObject]]] = {
 
 
 async def patch_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Patch or apply an object."""
+    """Change an object with a patch or a server-side apply; return the response."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")
     resource = resource_of(route.kind)

@@ -1,5 +1,6 @@
 """Get and list: send stored bytes, and decode them only if a selector or the response format requires it."""
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -26,6 +27,10 @@ from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Key, Page, Record
 
 SELECTED_AT_ONCE: Final = 500
+MAX_RENDERED_BYTES: Final = 8 * 1024 * 1024
+"""Size of the objects of a JSON list that is rendered without leaving the event loop; other formats have less."""
+YAML_COST: Final = 60
+"""How many times as long YAML takes as JSON."""
 _EXPIRED: Final = (
     "The provided continue parameter is too old to display a consistent list result. "
     "You can start a new list without the continue parameter, or use the continue token in this response to retrieve "
@@ -41,7 +46,7 @@ def not_found(resource: Resource, name: str) -> StatusError:
 
 
 def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
-    """Return one object."""
+    """Return a response with one object; raise StatusError 404 if the object does not exist."""
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if asked := read_watch_revision(request.parameter("resourceVersion")):
@@ -53,7 +58,7 @@ def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
 
 
 def render_object(resource: Resource, response_format: ResponseFormat, record: Record, request: Request) -> bytes:
-    """Return one object in the requested format."""
+    """Return one object in the requested format; raise StatusError if the format is only for lists."""
     value = resource.convert(record.value)
     if response_format.shape == "partial":
         if response_format.of_list:
@@ -72,21 +77,38 @@ def _list_form_error(resource: Resource) -> StatusError:
     return StatusError(406, "NotAcceptable", message)
 
 
-def list_objects(store: ObjectSource, request: Request, route: Route) -> Response:
-    """Return all matching objects, or one page of them."""
+def list_objects(store: ObjectSource, request: Request, route: Route) -> Response | Callable[[], Response]:
+    """
+    Return a response with all matching objects, or one page of them.
+
+    If rendering takes long, return a function that renders the response in another thread. The function may raise
+    StatusError.
+    """
     response_format = choose_format(request.headers.get("accept", ""))
     options = read_options(request, watch=False)
     resource = resource_of(route.kind)
     selection = compile_selection(resource, options)
     page = get_page(store, resource, route.namespace or None, options, selection)
-    values = [resource.convert(record.value) for record in page.records]
-    rest = get_continuation(page, options, selection, route)
-    body = render_list(resource, response_format, values, request, str(page.revision), *rest)
-    return build_response(request, response_format, body)
+
+    def render() -> Response:
+        values = [resource.convert(record.value) for record in page.records]
+        rest = get_continuation(page, options, selection, route)
+        body = render_list(resource, response_format, values, request, str(page.revision), *rest)
+        return build_response(request, response_format, body)
+
+    return render if _is_slow(page, response_format, request) else render()
+
+
+def _is_slow(page: Page, response_format: ResponseFormat, request: Request) -> bool:
+    """Return True if a list takes more than about 50 ms to render."""
+    cost = YAML_COST if response_format.yaml else 1 if response_format.shape == "object" else 2
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        cost += 2
+    return sum(len(record.value) for record in page.records) * cost > MAX_RENDERED_BYTES
 
 
 def get_continuation(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
-    """Return the continue token after a page and the number of remaining objects (0 if a selector makes it unknown)."""
+    """Return the continue token after a page and the number of remaining objects (0 if a selector is used)."""
     if not options.limit or not page.remaining:
         return "", 0
     continuation = format_continuation(page.revision, page.records[-1].key, namespaced=bool(route.namespace))
@@ -102,7 +124,11 @@ def require_revision_reached(store: ObjectSource, revision: int) -> None:
 def get_page(
     store: ObjectSource, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
-    """Return one page of a list; with a selector and a limit, read on until enough objects match."""
+    """
+    Return one page of a list; with a selector and a limit, read further objects until enough match.
+
+    Raise StatusError if the options are invalid, or if their revision is compacted or in the future.
+    """
     at, after = None, None
     if options.continuation:
         if options.revision and options.revision != "0":
@@ -167,7 +193,7 @@ def render_list(
     continuation: str = "",
     remaining: int = 0,
 ) -> bytes:
-    """Return a list in the requested format."""
+    """Return a list in the requested format; raise StatusError if the format is only for single objects."""
     metadata: dict[str, object] = {"resourceVersion": revision}
     if continuation or (resource.custom and response_format.shape == "object"):
         metadata["continue"] = continuation
@@ -193,7 +219,7 @@ def render_list(
 
 
 def _without_type(values: list[bytes], resource: Resource) -> list[bytes]:
-    """Return list items without apiVersion and kind, as Kubernetes sends built-in kinds."""
+    """Return list items without apiVersion and kind, as Kubernetes returns objects of built-in kinds."""
     if resource.custom:
         return values
     head = b'{"apiVersion":"%b","kind":"%b",' % (resource.kind.api_version.encode(), resource.kind.kind.encode())

@@ -12,7 +12,7 @@ import msgspec
 from virtshape.api.conversion import VERSIONS, convert_bytes
 from virtshape.api.kinds import Kind, find_kind, is_custom_resource
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.capability import list_subresources
+from virtshape.apiserver.supportedverbs import list_subresources
 from virtshape.store.record import Key
 
 
@@ -45,7 +45,7 @@ _COUNTED: Final = frozenset({"Deployment", "Pod"})
 
 @cache
 def resource_of(kind: Kind) -> Resource:
-    """Return the resource of a kind."""
+    """Return the resource that stores objects of a kind."""
     return Resource(kind)
 
 

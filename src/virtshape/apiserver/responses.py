@@ -42,12 +42,12 @@ def add_warning(answer: Response | Stream | Upgrade, text: str) -> None:
 
 
 def format_warning(text: str) -> str:
-    """Format a text as the value of a Warning header."""
+    """Format a message as the value of a Warning header."""
     return f"299 - {quote(text)}"
 
 
 def quote(text: str) -> str:
-    """Format a text as a quoted string for a header."""
+    """Format text as a quoted string for a header."""
     safe = "".join(character if character.isprintable() else " " for character in text)
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode() + '"'
 

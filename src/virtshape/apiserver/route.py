@@ -5,8 +5,8 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.api.kinds import Kind, find_resource, is_custom_resource
-from virtshape.apiserver.capability import is_create_only
 from virtshape.apiserver.message import Request
+from virtshape.apiserver.supportedverbs import is_create_only
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 
@@ -26,7 +26,7 @@ _VERBS: Final[dict[tuple[str, bool], Verb]] = {
 }
 
 
-# Other methods on built-in kinds are rejected before authorization.
+# The verbs of built-in kinds; requests with other methods are rejected before authorization.
 _BUILTIN_VERBS: Final[dict[tuple[str, bool], Verb]] = {
     (method, named): verb
     for (method, named), verb in _VERBS.items()
@@ -45,7 +45,7 @@ class Route(Struct, frozen=True):
 
     @property
     def resource(self) -> str:
-        """The plural with its group, as in messages and storage keys."""
+        """The plural name and the API group, such as `virtualmachines.kubevirt.io`, as in messages and storage keys."""
         return f"{self.kind.plural}.{self.kind.group}" if self.kind.group else self.kind.plural
 
 

@@ -1,7 +1,7 @@
 """
 Errors for unknown paths, methods and content types of built-in kinds.
 
-Unlike errors of custom resources, they do not name the resource.
+Unlike errors for custom resources, these errors do not include the name of the resource.
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ _PRODUCED: Final = ("application/json", "application/yaml", "application/vnd.kub
 
 
 class RouteError(StatusError):
-    """An error with empty details in its Status."""
+    """A StatusError whose Status has empty details."""
 
     @property
     def status(self) -> Status:

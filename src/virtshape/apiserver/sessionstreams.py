@@ -1,46 +1,44 @@
 """
-Streams to browsers: a watch or a WebSocket ends with the session that opened it.
+Streams end with the session, the credentials and the permission that opened them.
 
-Soon after its session has ended, a browser receives no more data, and its input no longer reaches a guest.
+A client receives no events after its token or its permission was revoked, and its input no longer reaches a guest.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from typing import Final
 
-from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.message import Stream, Upgrade
+from virtshape.apiserver.message import AnyResponse, IsPermitted, Stream, Upgrade
 from virtshape.stream.duplex import GOING_AWAY, Duplex, StreamClosed
 
 CHECK_SECONDS: Final = 1.0
-"""How often the session of an active WebSocket is checked; that of a watch is checked before each event."""
-
-IsValid = Callable[[], bool]
-"""Returns True while the session is valid."""
+"""How often an active WebSocket is checked; a watch is checked before each event."""
 
 
 def bind_to_session(
-    answer: AnyResponse | Awaitable[AnyResponse], is_valid: IsValid
+    answer: AnyResponse | Awaitable[AnyResponse], is_valid: IsPermitted
 ) -> AnyResponse | Awaitable[AnyResponse]:
-    """Return the response; if it is a stream, it ends with the session."""
+    """Return the response; if it is a stream, it ends after `is_valid` returns False, even if it is idle."""
     return _bind(answer, is_valid) if isinstance(answer, AnyResponse) else _bind_when_done(answer, is_valid)
 
 
-async def _bind_when_done(answer: Awaitable[AnyResponse], is_valid: IsValid) -> AnyResponse:
+async def _bind_when_done(answer: Awaitable[AnyResponse], is_valid: IsPermitted) -> AnyResponse:
     return _bind(await answer, is_valid)
 
 
-def _bind(answer: AnyResponse, is_valid: IsValid) -> AnyResponse:
+def _bind(answer: AnyResponse, is_valid: IsPermitted) -> AnyResponse:
     match answer:
         case Stream():
             answer.chunks = _end_with_session(answer.chunks, is_valid)
+            answer.is_permitted = is_valid
         case Upgrade():
             answer.stream = SessionStream(answer.stream, is_valid)
+            answer.is_permitted = is_valid
     return answer
 
 
-async def _end_with_session(chunks: AsyncIterator[bytes], is_valid: IsValid) -> AsyncIterator[bytes]:
+async def _end_with_session(chunks: AsyncIterator[bytes], is_valid: IsPermitted) -> AsyncIterator[bytes]:
     async with aclosing(chunks) as opened:  # type: ignore[type-var]  # every stream here is a generator
         async for chunk in opened:
             if not is_valid():
@@ -51,7 +49,7 @@ async def _end_with_session(chunks: AsyncIterator[bytes], is_valid: IsValid) -> 
 class SessionStream:
     """A stream to a guest that passes bytes while the session is valid."""
 
-    def __init__(self, stream: Duplex, is_valid: IsValid) -> None:
+    def __init__(self, stream: Duplex, is_valid: IsPermitted) -> None:
         self._stream = stream
         self._is_valid = is_valid
         self._checked = -CHECK_SECONDS
@@ -76,6 +74,6 @@ class SessionStream:
         if now - self._checked < CHECK_SECONDS:
             return
         if not self._is_valid():
-            await self._stream.close()  # ends a pending read
-            raise StreamClosed(GOING_AWAY, "the session has ended: sign in again")
+            await self._stream.close()  # closing ends a pending read
+            raise StreamClosed(GOING_AWAY, "the session has ended, or the permission was revoked: sign in again")
         self._checked = now

@@ -11,7 +11,7 @@ FIXED_REVISION: Final = 1
 
 
 class ObjectSource(Protocol):
-    """The part of the store that read requests use."""
+    """The methods of the store that read requests use."""
 
     @property
     def revision(self) -> int:
@@ -33,20 +33,24 @@ class ObjectSource(Protocol):
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return a page of objects in key order, at the current or a kept revision."""
+        """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
 
-    def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
-        """Return the current revision and its objects in key order, in parts that are read one by one."""
+    def list_in_batches(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
+        """Return the current revision and its objects in key order, in batches that are read one by one."""
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription | None]:
-        """Return changes after a kept revision, about 1 MiB at most, and a subscription if there are no more."""
+        """
+        Return the changes after a revision that is not compacted, and a subscription to all later changes.
+
+        At most about 1 MiB of changes is returned. If there are more, the subscription is None.
+        """
 
     def get_revision(self, revision: int) -> bytes | None:
         """Return the bytes that a revision wrote, or None if they are no longer stored."""
 
 
 class FixedSource:
-    """Cluster-scoped objects of one resource that never change; each is built on first use."""
+    """Cluster-scoped objects of one resource that never change; each object is built on first use."""
 
     def __init__(self, store: Store, resource: str, names: Sequence[str], write: Callable[[str], bytes]) -> None:
         self._store = store
@@ -83,8 +87,8 @@ class FixedSource:
         chosen = names if limit < 0 else names[:limit]
         return Page([self._get_record(name) for name in chosen], at or self.revision, len(names) - len(chosen))
 
-    def list_in_parts(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
-        """Return the store's revision and the objects in name order, one by one."""
+    def list_in_batches(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
+        """Return the store's revision and an iterator over the objects in name order."""
         _ = resource, namespace
         return self.revision, ([self._get_record(name)] for name in self._names)
 
@@ -93,7 +97,7 @@ class FixedSource:
         return self._store.watch(resource, namespace, since)
 
     def get_revision(self, revision: int) -> bytes | None:
-        """Return the bytes that a revision of the store wrote; these objects are not in the store."""
+        """Return the bytes that a revision of the store wrote, or None; the objects of this source are not stored."""
         return self._store.get_revision(revision)
 
     def _get_record(self, name: str) -> Record:

@@ -1,7 +1,7 @@
 """
 Watch: stream changes to clients; an event is encoded once for all watches in the same format.
 
-An object that starts or stops matching a selector is reported as ADDED or DELETED to that watch.
+If an object starts or stops matching the selector of a watch, this watch reports it as ADDED or DELETED.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ from virtshape.store.watch import Subscription
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0
 CHUNK_BYTES: Final = 1024 * 1024
-"""How many bytes of events are rendered at a time, for clients that are far behind."""
+"""Maximum number of bytes of events to encode at a time, because a client that is far behind may need many events."""
 
 
 def watch_objects(store: ObjectSource, request: Request, route: Route) -> Stream:
-    """Return a stream of changes, from a revision or from the current state."""
+    """Return a stream of changes, from a revision or from the current state; raise StatusError for invalid options."""
     response_format = choose_format(request.headers.get("accept", ""))
     if response_format.yaml:
         raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {JSON};stream=watch")
@@ -73,7 +73,7 @@ class Watch:
         self._sent_revision = self._since or store.revision
 
     async def run(self) -> AsyncIterator[bytes]:
-        """Yield chunks until the watch times out; the subscription starts with the iteration."""
+        """Yield chunks until the watch times out or fails; the subscription starts with the iteration."""
         subscription: Subscription | None = None
         try:
             if self._options.initial_events:
@@ -85,7 +85,7 @@ class Watch:
                 missed, subscription = self._store.watch(self._resource.name, self._namespace, since)
                 since = missed[-1].revision if missed else since
                 chunk = self._render_events(missed)
-                del missed  # the client may take long to read the chunk
+                del missed  # free the events now, because the client may take a long time to read the chunk
                 if chunk:
                     yield chunk
                     await asyncio.sleep(0)
@@ -104,12 +104,12 @@ class Watch:
                 subscription.close()
 
     async def _list_present(self) -> AsyncIterator[bytes]:
-        """Yield ADDED events for the existing objects; keep only the part in memory that is being sent."""
+        """Yield ADDED events for the existing objects; only the batch that is being sent is in memory."""
         require_revision_reached(self._store, self._since)
-        revision, parts = self._store.list_in_parts(self._resource.name, self._namespace)
-        for part in parts:
-            chunk = self._render_records(part)
-            del part
+        revision, batches = self._store.list_in_batches(self._resource.name, self._namespace)
+        for batch in batches:
+            chunk = self._render_records(batch)
+            del batch
             if chunk:
                 yield chunk
                 del chunk
@@ -133,12 +133,12 @@ class Watch:
         bookmark_at = self._next_bookmark(loop.time(), deadline)
         while (now := loop.time()) < deadline:
             events = await subscription.next(min(bookmark_at, deadline) - now)
-            reached = self._store.revision  # all changes up to here were sent or are in `events`
+            reached = self._store.revision  # all changes up to this revision were sent or are in `events`
             if subscription.overrun:
                 yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
                 return
-            chunks = self._render_parts(events)
-            del events  # no event stays in memory while the watch waits
+            chunks = self._render_batches(events)
+            del events  # release the events, so that they do not stay in memory while the watch waits
             while chunk := next(chunks, b""):
                 yield chunk
             if loop.time() >= bookmark_at:
@@ -152,7 +152,7 @@ class Watch:
         last = deadline - LAST_BOOKMARK_SECONDS
         return min(now + BOOKMARK_SECONDS, last) if now < last else deadline
 
-    def _render_parts(self, events: Sequence[Event]) -> Iterator[bytes]:
+    def _render_batches(self, events: Sequence[Event]) -> Iterator[bytes]:
         """Yield the lines of the events that this watch selects, in chunks of limited size."""
         return (chunk for part in _divide(events) if (chunk := self._render_events(part)))
 
@@ -168,7 +168,7 @@ class Watch:
         return b"".join(lines)
 
     def _select_event(self, event: Event) -> bytes | None:
-        """Return the line for an event, or None if its object matches neither before nor after the change."""
+        """Return the line for an event, or None if the object matches neither before nor after the change."""
         was = self._previous(event)
         did_match = was is not None and self._selection.matches(was)
         does_match = event.type != "DELETED" and self._selection.matches(event.value)
@@ -223,7 +223,7 @@ class Watch:
 
 
 def _divide(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """Split events into parts of limited size, usually into one part."""
+    """Split events into batches of limited size, usually into one batch."""
     start = size = 0
     for index, event in enumerate(events):
         size += len(event.value)

@@ -34,7 +34,11 @@ class WriteOptions(Struct):
 
 
 def read_write_options(request: Request, kind: str) -> WriteOptions:
-    """Return the options of a write; raise StatusError if they are invalid. `kind` is their name in messages."""
+    """
+    Return the options of a write; raise StatusError for invalid options.
+
+    `kind` is the kind of the options, such as `CreateOptions`, for error messages.
+    """
     manager = request.parameter("fieldManager")
     validation = request.parameter("fieldValidation") or "Warn"
     causes = [*_check_dry_run(request), *_check_manager(manager)]

@@ -12,24 +12,29 @@ from msgspec import Struct
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.validation.metadata import (
-    allows_blind_update,
     check_created,
     check_updated,
     drop_repeated_owners,
     find_finalizer_warnings,
 )
-from virtshape.api.validation.violation import invalid_error, invalid_object_error, invalid_value
+from virtshape.api.validation.violation import invalid_object_error
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.deleteoptions import is_finished
+from virtshape.apiserver.coredefaults import prepare_for_create, prepare_for_update
 from virtshape.apiserver.encoding.negotiation import choose_format
+from virtshape.apiserver.finalizers import is_finished
 from virtshape.apiserver.limits import MAX_OBJECT_BYTES
-from virtshape.apiserver.listoptions import find_revision_problem
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.managedfields import Write as Authorship
-from virtshape.apiserver.managedfields.managedfields import keep_times, record_update
+from virtshape.apiserver.managedfields.managedfields import FieldManager, keep_times, record_update
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.objects import assemble, encode_tree, make_write, metadata_of, replace, update_generation
-from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
+from virtshape.apiserver.objectmetadata import (
+    assemble,
+    encode_tree,
+    make_write,
+    metadata_of,
+    replace,
+    update_generation,
+)
+from virtshape.apiserver.preconditions import conflict
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
@@ -42,37 +47,41 @@ from virtshape.store.store import Store
 MAX_TRIES: Final = 8
 
 Changer = Callable[[JsonObject, Record], JsonObject]
-"""Returns the object that the client wants, given the current one; the same tree if nothing changes."""
+"""Returns the object that the client wants, given the current object; returns the same dict if nothing changes."""
 Claim = Callable[[JsonObject], list[JsonObject]]
 """Returns the managedFields of a new object."""
 
 
 class Admission(Protocol):
-    """An admission step: completes or rejects objects before they are stored."""
+    """An admission step, which completes or rejects objects before they are stored."""
 
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Return the object to store and warnings for the client; raise StatusError to reject it."""
+        """Return the object to store and warnings for the client; raise StatusError to reject the object."""
 
 
 class WriteContext(Struct):
-    """The store and the admission chain that writes use."""
+    """The store and the admission chain for write requests."""
 
     store: Store
     admission: Admission
 
 
-def authorship_of(route: Route, options: WriteOptions) -> Authorship:
+def field_manager_of(route: Route, options: WriteOptions) -> FieldManager:
     """Return the manager, version, time and subresource of a write for managedFields."""
     subresource = route.subresource if route.subresource == "status" else ""
-    return Authorship(options.manager, route.kind.api_version, options.now, subresource)
+    return FieldManager(options.manager, route.kind.api_version, options.now, subresource)
 
 
 async def store_new(
     context: WriteContext, route: Route, user: User, new: JsonObject, options: WriteOptions, claim: Claim
 ) -> tuple[Record | None, list[str]]:
-    """Validate and store a new object; return its record, or None if the name exists, and warnings."""
+    """
+    Validate a new object and store it, unless this is a dry run; return its record and warnings.
+
+    The record is None if the name is taken. Raise StatusError if the object is invalid or not admitted.
+    """
     resource = resource_of(route.kind)
     if resource.custom and resource.has_status:
         new = {field: value for field, value in new.items() if field != "status"}
@@ -116,7 +125,7 @@ async def change_object(
     retries: bool,
     applying: bool = False,
 ) -> Response:
-    """Read, change, validate and store an object; on a conflict, retry if `retries` is set."""
+    """Read, change, validate and store an object, and return the response; on a conflict, retry if `retries` is set."""
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
@@ -126,7 +135,9 @@ async def change_object(
             raise not_found(resource, route.name)
         try:
             written, more = await _try_change(context, route, user, options, change, record, applying=applying)
-        except StaleError:
+        except StaleError as error:
+            if not error.actual:  # deleted in the meantime
+                raise not_found(resource, route.name) from None
             if not retries:
                 break
             continue
@@ -170,8 +181,9 @@ async def _try_change(
     if applying or (stated == [] and not resource.custom):  # an empty list for a built-in kind resets managedFields
         entries = stated or []
     else:
-        claimed = sent if resource.custom else new  # managedFields of a custom resource exclude what admission adds
-        entries = record_update(old, claimed, authorship_of(route, options), object_type(route.kind))
+        # For a custom resource, managedFields exclude the fields that admission adds.
+        claimed = sent if resource.custom else new
+        entries = record_update(old, claimed, field_manager_of(route, options), object_type(route.kind))
     new = _with_managed_fields(new, entries)
     keep_times(old, new)
     if new == old:
@@ -186,7 +198,7 @@ async def _store_changed(
     finished = is_finished(new, resource.kind)
     # Watches get the object as it was before its last finalizer was removed; the writer gets the new object.
     stored = {**(old if finished else new), **version}
-    # An object that was stored before the limit existed may change, but not grow.
+    # An object that already exceeds the limit may be changed, but must not grow.
     largest = max(MAX_OBJECT_BYTES, len(record.value))
     write = make_write(record.key, record.revision, stored, removes=finished, largest=largest)
     if not dry_run:
@@ -194,24 +206,3 @@ async def _store_changed(
         if not finished:
             return Record(record.key, event.revision, event.value)
     return Record(record.key, record.revision, encode_tree({**new, **version}))
-
-
-def validate_resource_version(stated: str, record: Record, resource: Resource) -> None:
-    """Raise StatusError if a resourceVersion is not current; an empty or zero one is accepted if the kind allows it."""
-    if stated == str(record.revision):
-        return
-    if problem := find_revision_problem(stated):
-        raise StatusError(500, "", problem)
-    if int(stated or 0):
-        raise conflict(resource, record.key.name)
-    kind = resource.kind
-    if not allows_blind_update(kind):
-        cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-        raise invalid_error(kind.group, kind.plural, record.key.name, [cause])
-
-
-def conflict(resource: Resource, name: str, reason: str = "") -> StatusError:
-    """Return the 409 error for an object that has changed or was replaced."""
-    reason = reason or "the object has been modified; please apply your changes to the latest version and try again"
-    message = f'Operation cannot be fulfilled on {resource.name} "{name}": {reason}'
-    return StatusError(409, "Conflict", message).about(resource.kind.group, resource.kind.plural, name)

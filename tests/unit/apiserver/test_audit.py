@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import stat
 import time
 from datetime import UTC, datetime
@@ -58,7 +59,7 @@ def test_audit_entry_is_one_json_line(tmp_path: Path) -> None:
     }
 
 
-def test_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
+def test_audit_logs_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     path.touch(mode=0o644)
     with AuditLog(path, largest=1) as log:
@@ -68,14 +69,14 @@ def test_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     assert modes == {"audit.log": 0o600, "audit.log.1": 0o600}
 
 
-def test_existing_audit_log_is_appended_to(tmp_path: Path) -> None:
+def test_new_audit_entries_are_appended_to_an_existing_log(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with AuditLog(tmp_path / "audit.log") as log:
             log.record(build_entry(name))
     assert read_names(tmp_path / "audit.log") == ["a", "b"]
 
 
-def test_large_log_is_rotated_and_oldest_file_removed(tmp_path: Path) -> None:
+def test_large_audit_log_is_rotated_and_the_oldest_file_removed(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     with AuditLog(path, largest=2 * 200, kept=2) as log:
         for name in "abcdefg":
@@ -108,12 +109,13 @@ def test_audit_write_failure_is_logged_once_and_not_raised(
 
 
 @pytest.mark.parametrize(("text", "length"), [("x" * 512, 512), ("x" * 9999, 512), ("", 0)])
-def test_client_text_is_truncated(text: str, length: int) -> None:
+def test_long_text_of_a_client_is_truncated_in_the_audit_log(text: str, length: int) -> None:
     assert len(shorten(text)) == length
 
 
 BOB = Caller(User("bob", ("dev",)))
 CREATED = Response(201, b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"made-x7k2p"}}')
+STORED_EVENT = Response(201, b'{"apiVersion":"v1","kind":"Event","metadata":{"name":"vm.1"},"reason":"Started"}')
 REFUSED = Response(409, encode(StatusError(409, "AlreadyExists", "no").about("", "configmaps", "taken").status))
 
 
@@ -122,7 +124,8 @@ def describe_entry(
 ) -> dict[str, Any]:
     kind = find_kind("v1", "ConfigMap")
     assert kind is not None
-    request = Request("POST", f"/x?{query}", {"user-agent": "kubectl/v1"}, peer="127.0.0.1")
+    headers = {"user-agent": "kubectl/v1", "audit-id": "r1"}
+    request = Request("POST", f"/x?{query}", headers, peer="127.0.0.1")
     line = build_audit_entry(request, Route(verb, kind, "prod", name, ""), caller, response, time.time() - 0.5)
     tree: dict[str, Any] = msgspec.to_builtins(line)
     return tree
@@ -133,6 +136,7 @@ def test_audit_entry_contains_user_object_and_result() -> None:
     assert line.pop("time").endswith("Z")
     assert 500 <= line.pop("latencyMs") < 5000
     assert line == {
+        "auditId": "r1",
         "user": "bob",
         "groups": ("dev",),
         "verb": "patch",
@@ -147,6 +151,10 @@ def test_audit_entry_contains_user_object_and_result() -> None:
 
 LINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "generated name": ({}, {"name": "made-x7k2p", "code": 201}),
+    "created event, whose reason is not that of a failure": (
+        {"response": STORED_EVENT},
+        {"name": "vm.1", "code": 201, "reason": None},
+    ),
     "error response": ({"response": REFUSED}, {"name": "taken", "code": 409, "reason": "AlreadyExists"}),
     "client disconnected": ({"response": CLIENT_LEFT, "name": "a"}, {"name": "a", "code": 499}),
     "dry run": ({"query": "dryRun=All"}, {"dryRun": True}),
@@ -164,3 +172,23 @@ LINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_audit_entry_describes_the_request(write: dict[str, Any], facts: dict[str, Any]) -> None:
     line = describe_entry(**write)
     assert {key: line.get(key) for key in facts} == facts
+
+
+def test_entry_for_which_the_disk_has_no_room_leaves_no_partial_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "audit.log"
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with AuditLog(path) as log:
+        log.record(build_entry("first"))
+        resource.setrlimit(
+            resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard)
+        )  # writes end there, as on a full disk
+        try:
+            log.record(build_entry("lost"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        log.record(build_entry("second"))
+    assert read_names(path) == ["first", "second"]
+    assert "No space left on device; requests continue" in caplog.text
+    assert "1 entries were lost" in caplog.text

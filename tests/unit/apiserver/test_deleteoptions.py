@@ -8,14 +8,8 @@ import pytest
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.deleteoptions import (
-    DeleteOptions,
-    Deletion,
-    Preconditions,
-    decide_deletion,
-    is_finished,
-    read_delete_options,
-)
+from virtshape.apiserver.deleteoptions import DeleteOptions, Preconditions, read_delete_options
+from virtshape.apiserver.finalizers import Deletion, decide_deletion, is_finished
 
 
 def kind(name: str, api_version: str = "v1") -> Kind:
@@ -81,7 +75,7 @@ DECIDED: dict[str, tuple[JsonObject, DeleteOptions, JsonObject | None]] = {
 
 
 @pytest.mark.parametrize(("tree", "options", "expected"), DECIDED.values(), ids=DECIDED)
-def test_propagation_policy_and_finalizers_decide_the_deletion(
+def test_deletion_depends_on_propagation_policy_and_finalizers(
     tree: JsonObject, options: DeleteOptions, expected: JsonObject | None
 ) -> None:
     before = deepcopy(tree)
@@ -89,7 +83,7 @@ def test_propagation_policy_and_finalizers_decide_the_deletion(
     assert tree == before
 
 
-def test_second_deletion_leaves_the_object_unchanged() -> None:
+def test_second_deletion_leaves_a_terminating_object_unchanged() -> None:
     assert decide_deletion(MARKED_BEFORE, NONE, VM, NOW).tree is MARKED_BEFORE
 
 
@@ -114,7 +108,7 @@ CONFLICTS: dict[str, tuple[Preconditions, str]] = {
 
 
 @pytest.mark.parametrize(("preconditions", "message"), CONFLICTS.values(), ids=CONFLICTS)
-def test_unmet_precondition_is_a_conflict(preconditions: Preconditions, message: str) -> None:
+def test_unmet_delete_precondition_is_a_conflict(preconditions: Preconditions, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         decide_deletion(build(), DeleteOptions(preconditions=preconditions), INSTANCETYPE, NOW)
     error = caught.value
@@ -132,7 +126,7 @@ def test_deleted_namespace_is_terminating() -> None:
     assert decided == Deletion(False, namespace("kubernetes", phase="Terminating", deletionTimestamp=NOW))
 
 
-def test_terminating_namespace_is_unchanged() -> None:
+def test_second_deletion_leaves_a_terminating_namespace_unchanged() -> None:
     terminating = namespace("kubernetes", phase="Terminating", deletionTimestamp=EARLIER, finalizers=[])
     assert decide_deletion(terminating, NONE, NAMESPACE, NOW).tree is terminating
 
@@ -154,7 +148,9 @@ FINISHED: dict[str, tuple[Kind, JsonObject, bool]] = {
 
 
 @pytest.mark.parametrize(("kind", "tree", "expected"), FINISHED.values(), ids=FINISHED)
-def test_update_that_removes_the_last_finalizer_finishes_deletion(kind: Kind, tree: JsonObject, expected: bool) -> None:
+def test_deletion_is_finished_only_when_a_deleted_object_has_no_finalizers(
+    kind: Kind, tree: JsonObject, expected: bool
+) -> None:
     assert is_finished(tree, kind) is expected
 
 

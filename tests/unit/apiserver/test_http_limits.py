@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from virtshape.apiserver import http
-from virtshape.apiserver.http import Listener
+from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.message import JSON, Request, Response
 
 SOON = 30.0
 
 
 class Server:
-    """A listener whose requests to /wait are answered after `release`; counts all requests."""
+    """A listener that answers requests to /wait only after `release` is set, and counts all requests."""
 
     def __init__(self) -> None:
         self.listener = Listener(self._handle)
@@ -53,7 +53,7 @@ async def test_connection_without_a_request_is_closed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(http, "HEAD_SECONDS", 0.05)
     async with running() as server:
         reader, writer = await server.connect()
-        writer.write(b"GET /version HT")  # an incomplete request does not count
+        writer.write(b"GET /version HT")  # an incomplete request does not keep the connection open
         assert await asyncio.wait_for(reader.read(), SOON) == b""
         writer.close()
 
@@ -80,7 +80,7 @@ async def test_connection_of_a_client_that_reads_nothing_is_aborted(monkeypatch:
 
 
 async def count_sent(server: Server, request: bytes, most: int) -> int:
-    """Send requests behind one that waits, until the server stops reading; return the bytes that were sent."""
+    """Send requests after a request to /wait until the server stops reading; return the number of bytes sent."""
     _, writer = await server.connect()
     writer.write(format_request("/wait"))
     sent = 0

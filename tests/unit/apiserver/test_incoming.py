@@ -5,7 +5,7 @@ import asyncio
 from virtshape.apiserver.incoming import MAX_UNREAD, IncomingBody
 
 
-class Sender:
+class FakeConnection:
     """A fake connection that counts 100 Continue responses and records when reading is throttled."""
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Sender:
 
 
 async def test_read_returns_all_received_bytes_of_a_body() -> None:
-    sender = Sender()
+    sender = FakeConnection()
     sender.body.feed(b"one ")
     sender.body.feed(b"two")
     assert await sender.body.read() == b"one two"
@@ -27,7 +27,7 @@ async def test_read_returns_all_received_bytes_of_a_body() -> None:
 
 
 async def test_read_of_a_body_waits_for_data() -> None:
-    sender = Sender()
+    sender = FakeConnection()
     reading = asyncio.create_task(sender.body.read())
     await asyncio.sleep(0)
     assert not reading.done()
@@ -36,7 +36,7 @@ async def test_read_of_a_body_waits_for_data() -> None:
 
 
 async def test_first_read_of_a_body_sends_100_continue() -> None:
-    sender = Sender()
+    sender = FakeConnection()
     assert sender.invited == 0
     sender.body.feed(b"x")
     await sender.body.read()
@@ -45,8 +45,8 @@ async def test_first_read_of_a_body_sends_100_continue() -> None:
     assert sender.invited == 1
 
 
-async def test_fast_sender_is_throttled_until_read() -> None:
-    sender = Sender()
+async def test_fast_sender_is_throttled_until_its_data_is_read() -> None:
+    sender = FakeConnection()
     piece = bytes(MAX_UNREAD // 4)
     for _ in range(6):
         sender.body.feed(piece)
@@ -55,8 +55,8 @@ async def test_fast_sender_is_throttled_until_read() -> None:
     assert sender.throttled == [True, False]
 
 
-async def test_discarded_body_is_dropped_without_throttling() -> None:
-    sender = Sender()
+async def test_data_of_a_discarded_body_is_dropped_without_throttling() -> None:
+    sender = FakeConnection()
     sender.body.feed(bytes(MAX_UNREAD + 1))
     sender.body.discard()
     sender.body.feed(bytes(MAX_UNREAD + 1))

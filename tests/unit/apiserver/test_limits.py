@@ -24,7 +24,7 @@ def test_failed_write_releases_its_concurrency_slot() -> None:
     assert slots.taken == 0
 
 
-def test_too_large_body_is_rejected() -> None:
+def test_request_body_above_the_limit_is_rejected() -> None:
     require_size_below(3, largest=3)
     with pytest.raises(StatusError) as refusal:
         require_size_below(4, largest=3)
@@ -48,12 +48,12 @@ def test_too_large_body_is_rejected() -> None:
         ("9999h", MAX_SECONDS),
     ],
 )
-def test_timeout_is_a_go_duration(text: str, seconds: float) -> None:
+def test_request_timeout_is_parsed_as_a_go_duration(text: str, seconds: float) -> None:
     assert read_timeout(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["5", "soon", "-5s", "5 s", "1m-1s", "s", "5x", "1..5s", "9" * 90 + "s"])
-def test_invalid_timeout_is_rejected(text: str) -> None:
+def test_invalid_request_timeout_is_rejected(text: str) -> None:
     with pytest.raises(StatusError) as refusal:
         read_timeout(text)
     assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")
@@ -68,14 +68,14 @@ NESTED = {
 
 
 @pytest.mark.parametrize("body", NESTED.values(), ids=NESTED.keys())
-def test_shallow_json_is_accepted(body: bytes) -> None:
+def test_json_within_the_nesting_limit_is_accepted(body: bytes) -> None:
     validate_nesting(body, deepest=3)
 
 
 @pytest.mark.parametrize(
     "body",
     [b"[[[[", b'{"a":{"b":{"c":{}}}}', b'{"\\"":[[["]"]]]}', b"[" * 1_000_000],
-    ids=["open", "maps", "texts", "huge"],
+    ids=["unclosed arrays", "objects", "brackets in strings", "very long"],
 )
 def test_deeply_nested_json_is_rejected(body: bytes) -> None:
     with pytest.raises(StatusError) as refusal:
@@ -83,5 +83,5 @@ def test_deeply_nested_json_is_rejected(body: bytes) -> None:
     assert (refusal.value.code, refusal.value.message) == (400, "the body is nested more than 3 levels deep")
 
 
-def test_unterminated_string_is_scanned_quickly() -> None:
+def test_nesting_check_of_an_unterminated_json_string_is_fast() -> None:
     validate_nesting(b'{"a": "' + b"\\" * 1_000_001 + b"[{" * 300, deepest=1000)

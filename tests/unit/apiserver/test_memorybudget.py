@@ -1,4 +1,4 @@
-"""The memory that the connections of a listener may hold together."""
+"""Limits on the memory that all connections of a listener use together."""
 
 from virtshape.apiserver.memorybudget import MemoryBudget
 
@@ -15,7 +15,7 @@ def test_single_body_may_exceed_the_memory_limit() -> None:
     assert [backlog.reserve(200), backlog.reserve(1)] == [True, False]
 
 
-def test_connection_idle_for_longest_is_aborted() -> None:
+def test_connection_whose_client_has_not_read_for_the_longest_time_is_aborted() -> None:
     backlog = MemoryBudget(max_unsent=100)
     aborted: list[str] = []
 
@@ -30,7 +30,7 @@ def test_connection_idle_for_longest_is_aborted() -> None:
 
     backlog.hold(first, 40)
     backlog.hold(second, 40)
-    backlog.hold(first, 30)  # its client has read 10 bytes
+    backlog.hold(first, 30)  # the client of the first connection has read 10 bytes
     backlog.hold(third, 40)
     assert (aborted, backlog.unsent) == (["second"], 70)
     backlog.drop(first)

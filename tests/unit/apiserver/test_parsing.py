@@ -37,7 +37,7 @@ class RecordingParser:
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_requests_are_parsed_from_any_chunks(size: int) -> None:
+def test_http_requests_are_parsed_from_chunks_of_any_size(size: int) -> None:
     taken = RecordingParser()
     data = GET % b"a" + GET % b"b"
     for at in range(0, len(data), size):
@@ -80,7 +80,7 @@ def test_upgrade_request_with_body_is_rejected(header: bytes) -> None:
     assert taken.requests == []
 
 
-def test_expect_header_gets_100_continue() -> None:
+def test_request_with_an_expect_header_gets_100_continue() -> None:
     taken = RecordingParser()
     taken.reader.feed(b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
     assert taken.invited == 1
@@ -106,7 +106,7 @@ UPLOAD = b"POST /v1beta1/upload-async HTTP/1.1\r\nhost: x\r\ncontent-length: %d\
 HUGE = 1 << 40
 
 
-async def test_upload_is_passed_on_before_its_body() -> None:
+async def test_upload_request_is_passed_on_before_its_body_is_complete() -> None:
     taken = RecordingParser()
     taken.reader.feed(UPLOAD % (6, b"") + b"abc")
     (request,) = taken.requests
@@ -132,7 +132,7 @@ async def test_upload_has_no_size_limit_and_gets_100_continue_on_first_read() ->
 
 
 @pytest.mark.parametrize("line", [b"PUT /v1beta1/upload-async", b"POST /v1beta1/upload-everything", b"POST /api"])
-def test_other_requests_have_a_size_limit(line: bytes) -> None:
+def test_requests_other_than_uploads_have_a_size_limit(line: bytes) -> None:
     taken = RecordingParser()
     taken.reader.feed(line + b" HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % HUGE)
     assert [error.code for error in taken.refusals] == [413]

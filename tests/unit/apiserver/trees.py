@@ -1,4 +1,4 @@
-"""Hypothesis strategies for plain JSON trees with few distinct keys and values, so that trees have equal ones."""
+"""Hypothesis strategies for plain JSON trees with few distinct keys and values, so that trees often overlap."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Built-in admission: require namespaces, reject changes to immutable fields, and set defaults of core kinds."""
+"""Built-in admission: require existing namespaces, reject changes to immutable fields, set defaults for core kinds."""
 
 from base64 import b64encode
 
@@ -8,8 +8,9 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.validation.violation import forbidden_value, invalid_object_error, invalid_value
 from virtshape.api.wellknown import NAMESPACE_NAME_LABEL
+from virtshape.apiserver.admission.verdicts import VerdictCounters
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.objects import metadata_of
+from virtshape.apiserver.objectmetadata import metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.configdata import check_config_data
@@ -22,19 +23,25 @@ _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
 class Chain:
-    """Runs admission steps in order; each step gets the object that the previous step returned."""
+    """Runs admission steps in order, and counts verdicts; each step gets the object that the previous step returned."""
 
     def __init__(self, *links: Admission) -> None:
         self._links = links
+        self.verdicts = VerdictCounters("admit")
 
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
         """Run all steps; return the resulting object and the warnings of all steps."""
         warnings: list[str] = []
-        for link in self._links:
-            new, more = await link.admit(operation, route, user, new, old, dry_run=dry_run)
-            warnings += more
+        try:
+            for link in self._links:
+                new, more = await link.admit(operation, route, user, new, old, dry_run=dry_run)
+                warnings += more
+        except StatusError as error:
+            self.verdicts.count_denied(operation, route.kind, error)
+            raise
+        self.verdicts.count_allowed(operation, route.kind)
         return new, warnings
 
 
@@ -102,7 +109,7 @@ def check_unchanged(kind: Kind, new: JsonObject, old: JsonObject) -> list[FieldE
 
 
 def complete(route: Route, new: JsonObject) -> JsonObject:
-    """Return the object, with defaults if it is a namespace, config map or secret."""
+    """Return the object as it is stored: with its kind's defaults, without empty data, with `stringData` encoded."""
     match route.kind.group, route.kind.kind:
         case "", "Namespace":
             metadata = new["metadata"]

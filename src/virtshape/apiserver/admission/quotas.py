@@ -41,7 +41,7 @@ _CLAIMS: Final = "persistentvolumeclaims"
 _QUOTAS: Final = "resourcequotas"
 _CLASSES: Final = "storageclasses.storage.k8s.io"
 PENDING_SECONDS: Final = 10.0
-"""How long an admitted object counts while it is not stored; after that, its write is assumed to have failed."""
+"""How long an admitted object that is not stored yet counts; after this time, its write is assumed to have failed."""
 _KNOWN: Final = frozenset(
     {
         *("cpu", "memory", "ephemeral-storage", "pods", "services", "replicationcontrollers", "resourcequotas"),
@@ -71,7 +71,7 @@ class QuotaAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Check an object against the quotas of its namespace; validate it if it is itself a quota."""
+        """Check an object against the quotas of its namespace; validate the object if it is itself a quota."""
         del user
         if new is None or operation == "DELETE" or route.subresource:
             return new, []
@@ -107,16 +107,16 @@ class QuotaAdmission:
         default = self._find_default_class()
         return lambda tree: measure_claim(from_tree(tree, PersistentVolumeClaim), default)
 
-    def _list_usage(self, but: Key, measure: Callable[[JsonObject], Usage]) -> Iterator[Usage]:
-        """Yield the usage of all other objects of the resource in the namespace, whether stored or pending."""
-        now, place = self._clock(), (but.resource, but.namespace)
+    def _list_usage(self, excluded: Key, measure: Callable[[JsonObject], Usage]) -> Iterator[Usage]:
+        """Yield the usage of all other objects, stored or pending, with the resource and namespace of `excluded`."""
+        now, scope = self._clock(), (excluded.resource, excluded.namespace)
         self._pending = {key: one for key, one in self._pending.items() if one.until > now}
         pending = {
-            key: one for key, one in self._pending.items() if (key.resource, key.namespace) == place and key != but
+            key: one for key, one in self._pending.items() if (key.resource, key.namespace) == scope and key != excluded
         }
         yield from (one.usage for one in pending.values())
-        for record in self._store.list(*place).records:
-            if record.key != but and record.key not in pending:
+        for record in self._store.list(*scope).records:
+            if record.key != excluded and record.key not in pending:
                 yield measure(read_tree(record.value))
 
     def _find_default_class(self) -> str:

@@ -18,7 +18,7 @@ from virtshape.apiserver.route import Route
 
 
 class RbacAdmission:
-    """Admission of roles and bindings, as in kube-apiserver."""
+    """Defaults and validates roles and bindings, and prevents privilege escalation, as in kube-apiserver."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -26,7 +26,11 @@ class RbacAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool
     ) -> tuple[JsonObject | None, list[str]]:
-        """Default and validate a role or binding; reject it if it grants permissions that the user lacks."""
+        """
+        Default and validate a role or binding; reject one that grants permissions the user lacks.
+
+        If a patch creates an object of any kind, require that the user may create it.
+        """
         del dry_run
         if operation == "CREATE" and route.verb == "patch":
             self._authorizer.require(user, _create(route))

@@ -4,7 +4,7 @@ ClusterState from the embedded store: the objects, names and configuration that 
 Objects are decoded once per revision and shared. Callers must not modify them.
 """
 
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from virtshape.admission.clusterstate import ClusterState, Query, VMCount
@@ -13,8 +13,8 @@ from virtshape.api.kinds import KINDS
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.api.times import now
-from virtshape.apiserver.admission.usage import UsageIndex
-from virtshape.apiserver.objects import make_uid
+from virtshape.apiserver.admission.instancetypeusage import UsageIndex
+from virtshape.apiserver.objectmetadata import make_uid
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.engine.hostaccess import ExplainHostDisk
 from virtshape.resolve.reference import Reference
@@ -35,7 +35,7 @@ class StoreState(ClusterState):
         store.observe(self._usage.observe)
 
     def find(self, reference: Reference) -> Model | None:
-        """Return the object at a reference, or None; it is shared and must not be modified."""
+        """Return the object at a reference, or None; the object is shared and must not be modified."""
         resource = _find_resource(reference.group, reference.kind)
         if resource is None:
             return None
@@ -51,11 +51,11 @@ class StoreState(ClusterState):
 
     @property
     def known(self) -> "StoreState":
-        """This object, because the store is always up to date."""
+        """The objects to suggest and to list in previews: all objects in this store, which is always up to date."""
         return self
 
     def answer(self, query: Query) -> Model | int | None:
-        """Return the result of a query: an object, None if it does not exist, or the number of VMs that refer to it."""
+        """Return the result of a query: an object, or None if it does not exist; for a VMCount, the number of VMs."""
         return self._usage.count(query.reference) if isinstance(query, VMCount) else self.find(query)
 
     def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
@@ -82,6 +82,6 @@ class StoreState(ClusterState):
         return found
 
 
-@cache
+@lru_cache(maxsize=256)  # references of objects may name any kind
 def _find_resource(group: str, kind: str) -> Resource | None:
     return next((resource_of(each) for each in KINDS if (each.group, each.kind) == (group, kind)), None)

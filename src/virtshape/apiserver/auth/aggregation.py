@@ -18,7 +18,7 @@ def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list
 
 
 def _collect_roles(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Iterator[ClusterRole]:
-    """Yield each role that provides rules once, even if roles select each other."""
+    """Yield the roles that provide rules, each role only once, even if roles select each other."""
     seen: set[str] = set()
     waiting = [role]
     while waiting:
@@ -40,5 +40,5 @@ def _is_selected(role: ClusterRole, selectors: list[Predicate]) -> bool:
 def _compile(selector: LabelSelector) -> Predicate:
     try:
         return compile_requirements(read_selector(to_tree(selector)))
-    except StatusError:  # rejected on write, but a role may have been stored before this check existed
+    except StatusError:  # an invalid selector is rejected in new roles, but older roles may have been stored with one
         return lambda _: False

@@ -75,10 +75,11 @@ class Authenticator:
         self._signer = signer
         self._find_uid = find_uid
         self._clock = clock
-        self._cache: dict[Hashable, tuple[User, float]] = {}
+        self._cache: dict[Hashable, tuple[User, float, float]] = {}
+        """Users, and the times from which and until which they need not be authenticated again."""
 
     def authenticate(self, authorization: str | None, certificate: ClientCertificate | None = None) -> User:
-        """Return the user that the certificate or the header identifies; raise StatusError 401 if it is not valid."""
+        """Return the user that the certificate or the header identifies; raise StatusError 401 if neither is valid."""
         if certificate is not None:
             return self._recall(_identity(certificate)) or self._accept_certificate(certificate)
         if authorization is None:
@@ -87,7 +88,7 @@ class Authenticator:
         return self._recall(key) or self._accept_header(key, authorization)
 
     def get_expiry(self, credential: Credential) -> float | None:
-        """Return when a credential expires, or None if it never does; raise StatusError 401 if it is not valid."""
+        """Return when a credential expires, or None if it never does; raise StatusError 401 for an invalid one."""
         self.authenticate(*credential)
         if credential.certificate is not None:
             return credential.certificate.expires
@@ -97,7 +98,12 @@ class Authenticator:
             raise unauthorized() from None
 
     def review_token(self, token: str, audiences: Sequence[str] = ()) -> TokenIdentity:
-        """Return the user and the matching audiences of a token; raise TokenError if it is invalid."""
+        """
+        Return the user of a token, its expiry, and the wanted audiences that it is valid for.
+
+        Raise TokenError if the token is invalid or has none of the wanted audiences. `audiences` defaults to those of
+        this server.
+        """
         wanted = tuple(audiences) or self.audiences
         entry = self._registry.find_token(token)
         if entry is not None:
@@ -112,18 +118,20 @@ class Authenticator:
         return identity._replace(audiences=shared)
 
     def forget(self) -> None:
-        """Clear the cache; call it when a service account, or an object that tokens are bound to, is deleted."""
+        """Clear the cache after a service account, or an object that tokens are bound to, was deleted."""
         self._cache.clear()
 
     def _recall(self, key: Hashable) -> User | None:
         known = self._cache.get(key)
-        return known[0] if known is not None and self._clock() < known[1] else None
+        # If the clock was set back, the entry would be used for too long.
+        return known[0] if known is not None and known[1] <= self._clock() < known[2] else None
 
     def _remember(self, key: Hashable, user: User, expires: float | None) -> User:
         if len(self._cache) >= MAX_CACHED_TOKENS:
             self._cache.clear()
-        until = self._clock() + CACHE_SECONDS
-        self._cache[key] = user, until if expires is None else min(until, expires)
+        now = self._clock()
+        until = now + CACHE_SECONDS
+        self._cache[key] = user, now, until if expires is None else min(until, expires)
         return user
 
     def _accept_header(self, key: bytes, authorization: str) -> User:
@@ -134,7 +142,7 @@ class Authenticator:
         return self._remember(key, identity.user, identity.expires)
 
     def _accept_certificate(self, certificate: ClientCertificate) -> User:
-        # A connection may outlive its certificate.
+        # Checked on each request, because a connection may outlive its certificate.
         if certificate.expires <= self._clock() or self._registry.is_revoked(certificate.serial):
             raise unauthorized()
         return self._remember(_identity(certificate), certificate.user, certificate.expires)
@@ -163,7 +171,7 @@ class Authenticator:
 
 
 def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None:
-    """Return the user (common name) and groups (organizations) in a verified certificate from `ssl`, or None."""
+    """Return the identity in a certificate that `ssl` verified; None if there is no certificate or common name."""
     if not peer:
         return None
     subject = [pair for names in peer.get("subject", ()) for pair in names]
@@ -176,7 +184,7 @@ def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None
 
 
 def unauthorized() -> StatusError:
-    """Return the 401 error; it gives no details that would help an attacker."""
+    """Return the 401 error, without details that would help an attacker."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
@@ -186,7 +194,7 @@ def account_groups(namespace: str) -> tuple[str, str]:
 
 
 def _identity(certificate: ClientCertificate) -> Hashable:
-    # The serial number alone may not be unique: a manually operated CA may use one twice.
+    # The serial number alone may not be unique: a manually operated CA may use a number twice.
     return certificate.serial, certificate.user.name, certificate.user.groups
 
 

@@ -31,9 +31,9 @@ AccessObject = Role | ClusterRole | Binding
 
 class Attributes(NamedTuple):
     """
-    The attributes of a request to authorize: a verb on a resource, or on a non-resource path.
+    What a request needs permission for: a verb on a resource, or on a non-resource path.
 
-    A list or watch whose field selector names one object has that object's name.
+    For a list or watch whose field selector selects one object by name, `name` is that object's name.
     """
 
     verb: str
@@ -53,7 +53,7 @@ class Decision(NamedTuple):
 
 
 class _Grant(NamedTuple):
-    """Why a verb on a resource is permitted, for all objects or by object name; `problem` names missing roles."""
+    """Why a verb is permitted on all objects, and on objects with certain names; `problem` lists missing roles."""
 
     everything: str | None
     names: dict[str, str]
@@ -67,7 +67,7 @@ class Authorizer:
         self._roles: dict[tuple[str, str], Role] = {}
         self._cluster_roles: dict[str, ClusterRole] = {}
         self._bindings: dict[tuple[str, str], Binding] = {}
-        # By namespace ("" for the whole cluster) and subject, then by the binding's name.
+        # Bindings by namespace ("" for the whole cluster) and subject, then by name.
         self._by_subject: dict[tuple[str, str], dict[str, tuple[Binding, Subject]]] = {}
         self._aggregated: dict[str, list[PolicyRule]] = {}
         self._cache: dict[tuple[object, ...], _Grant] = {}
@@ -75,7 +75,11 @@ class Authorizer:
             self.update(item.kind, item.metadata.namespace or "", item.metadata.name or "", item)
 
     def update(self, kind: str, namespace: str, name: str, item: AccessObject | None) -> None:
-        """Add or replace a role or binding; remove it if `item` is None. Cluster-scoped objects have no namespace."""
+        """
+        Add or replace a role or binding; if `item` is None, remove the role or binding.
+
+        Cluster-scoped objects have no namespace.
+        """
         self._cache.clear()
         match kind:
             case "Role":
@@ -94,7 +98,7 @@ class Authorizer:
                 self._note_binding(namespace, name, item)
 
     def authorize(self, user: User, wanted: Attributes) -> Decision:
-        """Return whether the user may make this request, and why."""
+        """Return the decision: whether the user may make this request, and the reason."""
         if MASTERS in user.groups:
             return _MASTERS_MAY
         if wanted.path:
@@ -116,7 +120,7 @@ class Authorizer:
             raise forbidden(user, wanted, decision.reason)
 
     def rules_for(self, user: User, namespace: str) -> list[PolicyRule]:
-        """Return all rules that apply to the user in the namespace, or only cluster-wide ones if it is empty."""
+        """Return the rules that apply to the user in the namespace; only cluster-wide rules if `namespace` is empty."""
         rules = list(EVERYTHING) if MASTERS in user.groups else []
         for binding, _ in self._bindings_of(user, namespace):
             rules += self.find_rules(binding.role_ref, _namespace(binding)) or []

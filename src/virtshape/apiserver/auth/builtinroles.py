@@ -69,13 +69,21 @@ _CONSOLES = (
     "virtualmachineinstances/vnc",
     "virtualmachines/portforward",
 )
-_PREVIEWS = ("check-compatibility", "explain-vm-spec")
-_ANSWERS = (
+_PREVIEWS = (
+    "check-compatibility",
+    "check-fit",
+    "customize-instancetype",
+    "explain-vm-spec",
+    "preview-import",
+    "preview-migrate-type",
+    "recommend-instancetypes",
+)
+_AGENT_QUERIES = (
     "virtualmachineinstances/filesystemlist",
     "virtualmachineinstances/guestosinfo",
     "virtualmachineinstances/userlist",
 )
-_SWITCHES = (
+_GUEST_ACTIONS = (
     "virtualmachineinstances/addvolume",
     "virtualmachineinstances/pause",
     "virtualmachineinstances/removevolume",
@@ -134,7 +142,7 @@ def _build_system_roles() -> list[ClusterRole]:
 
 
 def _build_user_roles() -> list[ClusterRole]:
-    """Return the aggregated roles `view`, `edit` and `admin`, and the roles with the rules that each one adds."""
+    """Return the aggregated roles `view`, `edit` and `admin`, and the roles whose rules they aggregate."""
     return [
         _aggregated_role("view", part_of="edit"),
         _aggregated_role("edit", part_of="admin"),
@@ -175,13 +183,13 @@ def _build_user_roles() -> list[ClusterRole]:
 def _build_vm_roles() -> list[ClusterRole]:
     use = [
         _rule(_SUBRESOURCES, _CONSOLES, "get"),
-        _rule(_SUBRESOURCES, _ANSWERS, "get"),
-        _rule(_SUBRESOURCES, _SWITCHES, "update"),
+        _rule(_SUBRESOURCES, _AGENT_QUERIES, "get"),
+        _rule(_SUBRESOURCES, _GUEST_ACTIONS, "update"),
         _rule(_SUBRESOURCES, ("expand-vm-spec", *_PREVIEWS), "update"),
         _rule(_SUBRESOURCES, ("virtualmachines/expand-spec",), "get"),
     ]
     look = [
-        _rule(_SUBRESOURCES, (*_ANSWERS, "virtualmachines/expand-spec"), "get"),
+        _rule(_SUBRESOURCES, (*_AGENT_QUERIES, "virtualmachines/expand-spec"), "get"),
         _rule(_SUBRESOURCES, _PREVIEWS, "update"),
     ]
     return [

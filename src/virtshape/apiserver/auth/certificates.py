@@ -36,7 +36,7 @@ class Authority:
 
     @classmethod
     def create(cls, key: ec.EllipticCurvePrivateKey, name: str, now: datetime | None = None) -> "Authority":
-        """Return a self-signed CA; a CA with the same key and name also verifies certificates issued earlier."""
+        """Return a self-signed CA, which also verifies certificates from an earlier CA with the same key and name."""
         now = now or datetime.now(UTC)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         public = key.public_key()

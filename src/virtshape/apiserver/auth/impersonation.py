@@ -18,9 +18,10 @@ _EXTRA = "impersonate-extra-"
 
 def impersonate(user: User, headers: Mapping[str, Sequence[str]], authorizer: Authorizer) -> User:
     """
-    Return the user that the request is handled as: the impersonated user if the headers name one.
+    Return the impersonated user if the headers specify one, otherwise `user`; raise StatusError if this is denied.
 
-    Header names are in lower case. Each has a list of values, because every group is sent in a separate header.
+    Header names are in lower case. Each name maps to a list of values, because every group is sent in a separate
+    header.
     """
     name = _first(headers, "impersonate-user")
     groups = tuple(headers.get("impersonate-group", ()))

@@ -65,7 +65,7 @@ class Pki:
         self.authority = self._ensure_authority(now or datetime.now(UTC))
 
     def ensure_server_certificate(self, hosts: Iterable[str] = (), now: datetime | None = None) -> ServerFiles:
-        """Return the files of a certificate for these hosts and this machine; replace it if it is not usable."""
+        """Return the files of the server certificate for this machine and these hosts; replace it if it is unusable."""
         now = now or datetime.now(UTC)
         files = ServerFiles(self._path("apiserver.crt"), self._path("apiserver.key"), self._path("ca.crt"))
         wanted = list(dict.fromkeys(_normalize(host) for host in (*LOOPBACK_HOSTS, *SERVICE_NAMES, *_names(), *hosts)))
@@ -77,11 +77,11 @@ class Pki:
         return files
 
     def ensure_signing_key(self) -> ec.EllipticCurvePrivateKey:
-        """Return the key that signs service account tokens; create it if it does not exist."""
+        """Return the key that signs service account tokens; create a missing key."""
         return self._ensure_key("sa.key")
 
     def build_server_context(self, hosts: Iterable[str] = ()) -> ssl.SSLContext:
-        """Return a TLS context with the server's certificate; client certificates must be signed by this CA."""
+        """Return a TLS context with the server's certificate; clients may send a certificate that this CA signed."""
         files = self.ensure_server_certificate(hosts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -92,7 +92,7 @@ class Pki:
 
     def renew_server_context(self, context: ssl.SSLContext, hosts: Iterable[str] = ()) -> bool:
         """
-        Renew the server's certificate if it expires soon, and load it into the context; return True if it was renewed.
+        Renew the server's certificate if it expires soon or is unusable; return True if it was renewed and loaded.
 
         A renewed certificate applies to new connections only.
         """
@@ -120,8 +120,9 @@ class Pki:
             authority = Authority(self._load_certificate("ca.crt"), key)
             if authority.certificate.public_key() != key.public_key():
                 raise PkiError(f"{certificate_path} and {key_path} do not match: restore the matching pair")
-            # Certificates must not outlive the CA that signs them.
-            if authority.certificate.not_valid_after_utc - now > CERTIFICATE_LIFETIME + RENEW_BEFORE:
+            # Certificates must not outlive the CA that signs them. If the clock is set back, the CA is not valid yet.
+            is_valid = authority.certificate.not_valid_before_utc <= now
+            if is_valid and authority.certificate.not_valid_after_utc - now > CERTIFICATE_LIFETIME + RENEW_BEFORE:
                 return authority
         authority = Authority.create(key, AUTHORITY_NAME, now)
         write_private(certificate_path, authority.pem)
@@ -147,14 +148,18 @@ class Pki:
         try:
             return load_key(read_private(path))
         except ValueError as error:
-            raise PkiError(f"{path} is not a P-256 key: restore it, or remove it ({error})") from error
+            raise PkiError(
+                f"{path} is not a P-256 key ({error}): restore the file from a backup, or remove it"
+            ) from error
 
     def _load_certificate(self, name: str) -> x509.Certificate:
         path = self._path(name)
         try:
             return x509.load_pem_x509_certificate(read_private(path))
         except ValueError as error:
-            raise PkiError(f"{path} is not a certificate: restore it, or remove it ({error})") from error
+            raise PkiError(
+                f"{path} is not a certificate ({error}): restore the file from a backup, or remove it"
+            ) from error
 
     def _path(self, name: str) -> Path:
         return self._directory / name

@@ -1,12 +1,12 @@
 """
 Files that only their owner may read: keys, tokens and the audit log.
 
-New contents replace a file atomically and are never readable by other users.
+`write_private` replaces a file atomically, and its new contents are never readable by other users.
 """
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from secrets import token_hex
@@ -27,7 +27,7 @@ def write_private(path: Path, data: bytes) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def read_private(path: Path) -> bytes:
@@ -37,9 +37,13 @@ def read_private(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def make_private_directory(path: Path) -> None:
-    """Create the directory with access for its owner only, if it does not exist."""
-    path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+def make_private_directory(path: Path, *, exist_ok: bool = True) -> None:
+    """Create the directory durably and with access for its owner only; raise FileExistsError if it may not exist."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=exist_ok)
+    for each in missing:
+        with suppress(PermissionError):  # the directory above need not be readable
+            sync_directory(each.parent)
 
 
 @contextmanager
@@ -54,7 +58,8 @@ def lock_file(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Make the entries of a directory durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

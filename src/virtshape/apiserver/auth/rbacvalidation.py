@@ -29,7 +29,7 @@ def default_rbac_object(item: AccessObject) -> AccessObject:
 
 
 def check_rbac_object(item: AccessObject, before: AccessObject | None = None) -> list[FieldError]:
-    """Return all problems with a role or binding, including changes of immutable fields."""
+    """Return all problems with a role or binding, including changes to immutable fields."""
     match item:
         case Role():
             return list(_check_rules(item.rules or (), namespaced=True))

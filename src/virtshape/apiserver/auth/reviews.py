@@ -67,7 +67,7 @@ class AuthContext(NamedTuple):
 
 def read_review(body: bytes, struct: type[T], api_version: str) -> tuple[T, list[str]]:
     """
-    Return the review in a request body, and a warning for each unknown field.
+    Return the review in a request body, and a warning for each unknown field; raise StatusError for invalid reviews.
 
     Missing apiVersion and kind default to those of the path. A status in the body is ignored.
     """
@@ -87,7 +87,7 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> tuple[T, list
         return review, [f'unknown field "{field.problem.field}"' for field in unknown]
     except StatusError as error:
         if error.code == 400:
-            error.causes = ()  # as in all errors for bodies that cannot be decoded
+            error.causes = ()  # errors for bodies that cannot be decoded have no causes
         raise
 
 
@@ -123,14 +123,14 @@ def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: 
 
 
 def answer_access(review: SubjectAccessReview, authorizer: Authorizer) -> SubjectAccessReview:
-    """Return the review, with a status that says whether a user may make the request."""
+    """Return the review, with a status that says whether the user in its spec may make the request."""
     return replace(review, status=_answer_about(review.kind, review.spec, [], authorizer))
 
 
 def answer_local_access(
     review: LocalSubjectAccessReview, namespace: str, authorizer: Authorizer
 ) -> LocalSubjectAccessReview:
-    """Return the review, with a status that says whether a user may make the request in the namespace."""
+    """Return the review, with a status that says whether the user in its spec may make the request in the namespace."""
     spec, causes = review.spec, []
     if spec.non_resource_attributes is not None:
         causes.append(invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request"))
@@ -143,7 +143,7 @@ def answer_local_access(
 
 
 def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authorizer) -> SelfSubjectRulesReview:
-    """Return the review with all rules that apply to the caller in a namespace."""
+    """Return the review with the caller's rules in the spec's namespace; raise StatusError if no namespace is set."""
     if not review.spec.namespace:
         raise StatusError(400, "BadRequest", "no namespace on request")
     rules = authorizer.rules_for(user, review.spec.namespace)
@@ -162,7 +162,7 @@ def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authori
 
 
 def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenReview:
-    """Return the review with the user that its token identifies, or with an error in the status."""
+    """Return the review with its token's user, or an error, in the status; raise StatusError if it has no token."""
     if not review.spec.token:
         raise StatusError(400, "BadRequest", "token is required for TokenReview in authentication")
     try:
@@ -181,7 +181,7 @@ def answer_self(review: SelfSubjectReview, user: User) -> SelfSubjectReview:
 
 
 def describe_user(user: User) -> UserInfo:
-    """Return the user in the format of the API."""
+    """Convert the user to the API's format."""
     extra = {key: list(values) for key, values in user.extra.items()}
     return UserInfo(username=user.name, groups=list(user.groups) or None, uid=user.uid or None, extra=extra or None)
 

@@ -1,4 +1,4 @@
-"""RBAC rules: what a rule permits, and whether some rules cover others."""
+"""RBAC rules: what a rule permits, and which permissions in one list of rules are missing from another."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ def permits_path(rule: PolicyRule, verb: str, path: str) -> bool:
 
 
 def find_missing(owned: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the parts of the wanted rules that none of the owned rules permits."""
+    """Return rules with the permissions that the wanted rules grant and none of the owned rules grants."""
     parts = [part for rule in wanted for part in _split_rule(rule)]
     return _compact(part for part in parts if not any(_covers(rule, part) for rule in owned))
 
@@ -47,12 +47,12 @@ def describe_rule(rule: PolicyRule) -> str:
 
 
 def quote(text: str) -> str:
-    """Return the text in double quotes, escaped."""
+    """Return the string in double quotes, escaped."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def quote_list(texts: Iterable[str]) -> str:
-    """Return the texts in double quotes, separated by spaces and enclosed in brackets."""
+    """Return the strings in double quotes, separated by spaces and enclosed in brackets."""
     return "[" + " ".join(map(quote, texts)) + "]"
 
 
@@ -71,13 +71,13 @@ def _covers_path(pattern: str, path: str) -> bool:
 
 
 def _covers(owned: PolicyRule, part: PolicyRule) -> bool:
-    """Return True if an owned rule permits a part; a part has at most one entry in each list."""
+    """Return True if the owned rule permits everything in `part`, a rule with at most one entry in each list."""
     if not _has(owned.verbs, part.verbs[0]):
         return False
     if part.non_resource_urls:
         return any(_covers_path(pattern, part.non_resource_urls[0]) for pattern in owned.non_resource_urls or ())
     if not part.api_groups or not part.resources:
-        return True  # the part permits nothing
+        return True  # `part` permits nothing
     resource, _, subresource = part.resources[0].partition("/")
     return (
         _has(owned.api_groups or (), part.api_groups[0])
@@ -98,7 +98,7 @@ def _split_rule(rule: PolicyRule) -> list[PolicyRule]:
 
 
 def _compact(parts: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Merge parts that differ only in their verb."""
+    """Merge rules that differ only in their verb."""
     joined: dict[str, PolicyRule] = {}
     for part in parts:
         subject = PolicyRule([], part.api_groups, part.non_resource_urls, part.resource_names, part.resources)

@@ -102,7 +102,8 @@ def _kubernetes_claims(
         raise StatusError(
             409,
             "Conflict",
-            f'Operation cannot be fulfilled on {resource} "{name}": its UID is not {reference.uid}, '
-            "which the token should be bound to: it was deleted and recreated",
+            f'Operation cannot be fulfilled on {resource} "{name}": the UID in the bound object reference '
+            f"({reference.uid}) does not match the UID in record. "
+            "The object might have been deleted and then recreated",
         )
     return msgspec.structs.replace(claims, **{kind.lower(): NamedObject(name, uid)})

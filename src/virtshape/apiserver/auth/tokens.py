@@ -69,14 +69,14 @@ class TokenSigner:
 
     def sign(self, claims: Claims) -> str:
         """Return a token with these claims."""
-        header = {"typ": "", "kid": self.key_id}  # PyJWT omits an empty `typ`, which tokens in Kubernetes do not have
+        header = {"typ": "", "kid": self.key_id}  # PyJWT omits an empty `typ`; tokens in Kubernetes have none
         return self._signatures.encode(msgspec.json.encode(claims), self._key, _ALGORITHM, header)
 
     def verify(self, token: str, now: float) -> Claims:
         """Return the claims of a token; raise TokenError if its signature, issuer or times are not valid."""
         claims = self._verify_signature(token)
         if claims.iss != ISSUER:
-            raise TokenError(f'the token was issued by "{claims.iss}"')
+            raise TokenError(f'the token was issued by "{claims.iss}", not by this server')
         if claims.exp <= now:
             raise TokenError("the token has expired")
         if claims.nbf > now + NOT_BEFORE_LEEWAY:

@@ -1,8 +1,8 @@
 """
 User registry: the tokens and certificates that were issued to users, and which certificates are revoked.
 
-The registry is one file that only its owner may read. It contains digests of tokens. Writers lock the file; a running
-server reloads it when it changes.
+The registry is one file that only its owner may read, and contains only digests of tokens. Writers lock the file; a
+running server reloads it when it changes.
 """
 
 import time
@@ -35,7 +35,7 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     issued: float
     """When the credential was issued."""
     expires: float | None = None
-    """When the credential expires; absent if it never does."""
+    """When the credential expires; absent if the credential never expires."""
     role: str | None = None
     """The cluster role that was bound to the user, if any."""
     namespace: str | None = None
@@ -47,7 +47,7 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def user_uid(self) -> str:
-        """The user's UID; if none is stored, it is derived from the ID of the credential."""
+        """The user's UID; if no UID is stored, one is derived from the credential's ID."""
         return self.uid or str(uuid5(NAMESPACE_OID, self.id))
 
 
@@ -67,7 +67,7 @@ class UserRegistry:
         self._state = self._read()
 
     def find_token(self, token: str) -> RegistryEntry | None:
-        """Return the entry of a token; None if the token is unknown or has expired."""
+        """Return the entry for a token; None if the token is unknown or has expired."""
         entry = self._refresh().by_token.get(digest_token(token))
         return entry if entry is not None and not self._has_ended(entry) else None
 
@@ -113,7 +113,7 @@ class UserRegistry:
             entries = msgspec.json.decode(read_private(self._path), type=tuple[RegistryEntry, ...])
         except msgspec.DecodeError as error:
             raise UserRegistryError(
-                f"{self._path} is not a user registry: restore it from a backup ({error})"
+                f"{self._path} is not a user registry ({error}): restore the file from a backup"
             ) from error
         return _State(
             stamp,

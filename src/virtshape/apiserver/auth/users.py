@@ -1,5 +1,5 @@
 """
-Users of a data directory: create, list and remove them.
+Create, list and remove the users of a data directory.
 
 Credentials are added to the user registry, or revoked there. Callers create or delete the returned bindings through
 the API.
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f/%\s]{1,64}")
 
 
 class NewUser(NamedTuple):
-    """A new user's kubeconfig, and the bindings to apply."""
+    """A new user's kubeconfig, and the bindings to create."""
 
     kubeconfig: str
     bindings: list[Binding]
@@ -66,7 +66,7 @@ class Directory:
 
 
 def ensure_admin(directory: Directory, url: str) -> Path:
-    """Write the admin's kubeconfig for this URL and return its path; keep a valid token in an existing file."""
+    """Write the admin's kubeconfig for this URL and return its path; reuse a valid token from an existing file."""
     path, registry = directory.kubeconfig, directory.registry
     token = find_token(path.read_text()) if path.exists() else None
     known = registry.find_token(token) if token else None
@@ -92,7 +92,7 @@ def create_user(
     by: Literal["certificate", "token"] = "certificate",
     lifetime: timedelta = CERTIFICATE_LIFETIME,
 ) -> NewUser:
-    """Issue a credential to a user; return its kubeconfig, and a binding if a cluster role is given."""
+    """Issue a credential to a user; return the user's kubeconfig, and a binding if a cluster role is given."""
     _validate_name(name)
     issued = time.time()
     if by == "certificate":
@@ -118,12 +118,12 @@ def create_user(
 
 
 def list_users(directory: Directory) -> list[RegistryEntry]:
-    """Return all valid entries, sorted by user name."""
+    """Return the registry entries of all valid credentials, sorted by user name."""
     return sorted(directory.registry.entries(), key=lambda entry: (entry.name, entry.issued))
 
 
 def remove_user(directory: Directory, name: str) -> list[BindingName]:
-    """Revoke all credentials of a user; return the bindings that are no longer needed."""
+    """Revoke all credentials of a user and return the bindings to delete; raise StatusError 404 for an unknown user."""
     _validate_name(name)
     removed = directory.registry.remove(name)
     if not removed:

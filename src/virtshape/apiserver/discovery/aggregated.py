@@ -1,16 +1,16 @@
 """
 Aggregated discovery: all groups with all their resources in two documents.
 
-The core group is at `/api`, the others are at `/apis`.
+The core group is at `/api`, and all other groups are at `/apis`.
 """
 
 from collections.abc import Mapping
 
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.capability import ACTION_GROUP, ACTIONS, Subresource, list_subresources, list_verbs
 from virtshape.apiserver.discovery.discovery import list_groups, list_kinds
 from virtshape.apiserver.discovery.document import Document, make_json_document
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTIONS, Subresource, list_subresources, list_verbs
 
 GROUP = "apidiscovery.k8s.io"
 VERSION = "v2"
@@ -71,7 +71,8 @@ def _write_actions() -> list[JsonObject]:
     resources: dict[str, JsonObject] = {}
     for action in ACTIONS:
         name, _, subresource = action.name.partition("/")
-        nothing = _response_kind("", "", "")  # clients skip resources with an empty kind, and fail if it is absent
+        # Clients skip resources with an empty kind, and fail if the kind is absent.
+        nothing = _response_kind("", "", "")
         if name not in resources:
             head = {"resource": name, "responseKind": nothing, "scope": _scope(action.namespaced)}
             resources[name] = head | {"singularResource": "", "verbs": []}

@@ -1,7 +1,7 @@
 """
 CustomResourceDefinitions, generated from the structs and table columns of custom resources.
 
-This server serves them read-only; they can be applied to another cluster.
+This server serves the definitions read-only. Users can apply them to another cluster.
 """
 
 from uuid import UUID, uuid5
@@ -9,9 +9,9 @@ from uuid import UUID, uuid5
 from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 from virtshape.api.model import JsonObject
 from virtshape.api.schema import structural_schema
-from virtshape.apiserver.capability import find_deprecation, list_subresources
 from virtshape.apiserver.encoding.columns import list_columns
 from virtshape.apiserver.encoding.columns.column import Column
+from virtshape.apiserver.supportedverbs import find_deprecation, list_subresources
 
 _UIDS = UUID("6f0b7d2c-0d3a-5a54-9e0f-0a4a6d1f7c11")
 
@@ -22,7 +22,7 @@ def list_definitions() -> list[str]:
 
 
 def write_definition(name: str) -> JsonObject:
-    """Return the definition with this name, as a manifest that can be applied."""
+    """Return the CustomResourceDefinition with this name, as a manifest that can be applied."""
     kinds = [kind for kind in KINDS if is_custom_resource(kind) and _name(kind) == name]
     preferred = kinds[0]
     return {
@@ -40,7 +40,7 @@ def write_definition(name: str) -> JsonObject:
 
 
 def write_served_definition(name: str, created: str) -> JsonObject:
-    """Return the definition as this server returns it, with this creation time and without resourceVersion."""
+    """Return the definition as this server serves it: with this creation time, and without resourceVersion."""
     tree = write_definition(name)
     spec = tree["spec"]
     tree["metadata"] |= {"uid": str(uuid5(_UIDS, name)), "generation": 1, "creationTimestamp": created}
@@ -86,7 +86,8 @@ def _write_version(kind: Kind, *, is_stored: bool) -> JsonObject:
 
 
 def _write_column(column: Column) -> JsonObject:
-    written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
+    path = column.json_path or column.paths[0]
+    written = {"name": column.name, "type": column.type, "jsonPath": path, "description": column.description}
     # The API server drops a priority of 0, so kubectl would report a change on every apply.
     return written | ({"priority": column.priority} if column.priority else {})
 

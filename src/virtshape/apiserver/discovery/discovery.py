@@ -1,7 +1,7 @@
 """
 Discovery documents: groups, versions, kinds and subresources, one document per path.
 
-They are generated once from the table of kinds, whose order determines the preferred versions.
+The documents are generated once from the table of kinds, whose order determines the preferred versions.
 """
 
 import base64
@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from virtshape.api.kinds import KINDS, Kind
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.capability import (
+from virtshape.apiserver.discovery.document import Document, make_json_document
+from virtshape.apiserver.supportedverbs import (
     ACTION_GROUP,
     ACTION_VERSIONS,
     ACTIONS,
@@ -18,7 +19,6 @@ from virtshape.apiserver.capability import (
     list_subresources,
     list_verbs,
 )
-from virtshape.apiserver.discovery.document import Document, make_json_document
 
 
 def write_discovery(address: str, groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:

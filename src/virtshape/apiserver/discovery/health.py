@@ -1,7 +1,7 @@
 """
 Responses of `/healthz`, `/livez` and `/readyz`, in the format of kube-apiserver.
 
-The endpoints are public, so the reasons for failures are included only with `reveal`.
+The endpoints are public, so the reasons for failures are included only if `reveal` is True.
 """
 
 from collections.abc import Collection, Mapping
@@ -41,7 +41,7 @@ def answer_health(
 
 
 def answer_check(check: Check, *, reveal: bool = False) -> Health:
-    """Return the response of one check: status 200 if it passes, else 500."""
+    """Return the response of one check: status 200 if the check passes, else 500."""
     if check.passed:
         return Health(200, "ok")
     return Health(500, f"internal server error: {check.failure if reveal else WITHHELD}\n")

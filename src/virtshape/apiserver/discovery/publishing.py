@@ -1,9 +1,8 @@
 """Serve discovery, OpenAPI, version and health documents, with ETags for caching."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from virtshape.api.status import StatusError
-from virtshape.api.wellknown import METRICS_TEXT
 from virtshape.apiserver.discovery.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
 from virtshape.apiserver.discovery.discovery import write_discovery
 from virtshape.apiserver.discovery.document import Document
@@ -27,12 +26,12 @@ class Publisher:
         checks: Checks,
         groups: Mapping[str, list[str]] | None = None,
         *,
-        write_metrics: Callable[[], bytes] | None = None,
+        scrape: Callable[[Request], Awaitable[Response]] | None = None,
     ) -> None:
-        """Publish only these groups, without OpenAPI documents, if `groups` is given."""
+        """Set up the publisher; if `groups` is given, publish only these groups, without OpenAPI documents."""
         self._checks = checks
         self._groups = groups
-        self._write_metrics = write_metrics
+        self._scrape = scrape
         self._plain = write_discovery(address, groups)
         self._aggregated = write_aggregated_discovery(groups)
         self._version = write_version()
@@ -41,17 +40,23 @@ class Publisher:
         """Set the server's address; the port may not be known until the server listens."""
         self._plain = write_discovery(address, self._groups)
 
-    def answer(self, request: Request, *, reveal: Callable[[], bool] = lambda: False) -> Response | None:
-        """Return the document at the path, or None; if `reveal` returns True, failed health checks include reasons."""
+    def answer(
+        self, request: Request, *, reveal: Callable[[], bool] = lambda: False
+    ) -> Response | Awaitable[Response] | None:
+        """
+        Return the response for the path, or an awaitable that returns it; None if no document has this path.
+
+        If `reveal` returns True, failed health checks include reasons.
+        """
         if not request.path.startswith("/"):
             return None
         path = request.path.rstrip("/") or "/"
         first = path.split("/")[1]
         if first in ENDPOINTS:
             return self._answer_health(request, path, first, reveal)
-        if path == "/metrics" and self._write_metrics is not None:
+        if path == "/metrics" and self._scrape is not None:
             _require_method(request)
-            return Response(200, self._write_metrics(), METRICS_TEXT, NO_CACHE)
+            return self._scrape(request)
         document = self._find(request, path)
         if document is None:
             return None
@@ -96,12 +101,12 @@ class Publisher:
         return self._plain[path]
 
     def _list_paths(self) -> list[str]:
-        metrics = ["/metrics"] if self._write_metrics is not None else []
+        metrics = ["/metrics"] if self._scrape is not None else []
         health = [path for endpoint in ENDPOINTS for path in list_health_paths(endpoint, self._list_checks(endpoint))]
         return [*self._plain, *health, *metrics, "/version", "/openapi/v2", "/openapi/v3"]
 
     def _list_checks(self, endpoint: str) -> Mapping[str, Check]:
-        """Return the checks of an endpoint: failed components do not affect liveness."""
+        """Return the checks of an endpoint: only `ping` for `livez`, because failed tasks do not affect liveness."""
         return {"ping": PASSED} if endpoint == "livez" else {"ping": PASSED, **self._checks()}
 
     def _answer_health(self, request: Request, path: str, endpoint: str, reveal: Callable[[], bool]) -> Response | None:
@@ -125,7 +130,7 @@ def _require_method(request: Request) -> None:
 
 
 def choose_plain(accept: str) -> bool:
-    """Return True if the client accepts plain JSON."""
+    """Return True if the client accepts a media type without the `as` parameter, that is, plain discovery documents."""
     if not accept:
         return True
     try:

@@ -1,7 +1,7 @@
 """
 The version document and the list of paths.
 
-Clients compare the Kubernetes version with their own and derive features from it.
+Clients compare the Kubernetes version with their own and derive the supported features from it.
 """
 
 import platform
@@ -26,15 +26,22 @@ def write_version() -> Document:
             "emulationMinor": str(_MINOR),
             "minCompatibilityMajor": _MAJOR,
             "minCompatibilityMinor": str(_MINOR - 1),
-            "gitVersion": f"v{_MAJOR}.{_MINOR}.0+virtshape-{version('virtshape')}",
-            "gitCommit": "",
-            "gitTreeState": "",
-            "buildDate": "1970-01-01T00:00:00Z",
-            "goVersion": f"python{platform.python_version()}",
-            "compiler": sys.implementation.name,
-            "platform": format_platform(),
+            **describe_build(f"v{_MAJOR}.{_MINOR}.0+virtshape-{version('virtshape')}"),
         }
     )
+
+
+def describe_build(git_version: str) -> dict[str, str]:
+    """Return the fields about the running program that the version documents of Kubernetes and KubeVirt share."""
+    return {
+        "gitVersion": git_version,
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": sys.implementation.name,
+        "platform": format_platform(),
+    }
 
 
 def write_root(paths: Iterable[str]) -> Document:

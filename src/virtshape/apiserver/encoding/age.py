@@ -6,7 +6,11 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
 def format_age(time: str | None, now: float) -> str:
-    """Format the age of an RFC 3339 time; `now` is in seconds since 1970."""
+    """
+    Format the age of an RFC 3339 time; return a placeholder if the time is invalid.
+
+    `now` is in seconds since 1970.
+    """
     if not time:
         return "<unknown>"
     try:

@@ -1,5 +1,5 @@
 """
-Read a few fields from an object's JSON text without decoding the rest.
+Read a few fields from an object's JSON text without decoding all other fields.
 
 Paths have the syntax of printer columns: `.spec.cpu.guest`, `.status.interfaces[0].ipAddress`,
 `.status.conditions[?(@.type=='Ready')].status`.
@@ -36,10 +36,14 @@ class _Node:
 
 
 class FieldReader:
-    """Reads the values at some paths, in the order of the paths; an absent value is None."""
+    """Reads the values at the given paths from an object, in the order of the paths; an absent value is None."""
 
     def __init__(self, paths: Mapping[str, Any] | list[str]) -> None:
-        """Compile the paths; a mapping gives the type of each value, otherwise values are plain dicts and lists."""
+        """
+        Compile the paths; a mapping also specifies the type of each value.
+
+        Values from a list of paths are plain JSON.
+        """
         types = paths if isinstance(paths, Mapping) else dict.fromkeys(paths, Any)
         self._paths = [_parse(path) for path in types]
         root = _Node()
@@ -58,7 +62,7 @@ class FieldReader:
         found = self._decode(data)
         try:
             values = list(self._get(found))
-        except AttributeError:  # an object on a path is null
+        except AttributeError:  # one of the paths leads through a field that is null
             return [_follow(found, steps) for steps in self._paths]
         for index, pick in self._in_lists:
             values[index] = pick(values[index])

@@ -19,7 +19,7 @@ _SHAPES: Final[dict[tuple[str, str], Shape]] = {
 
 
 class ResponseFormat(Struct, frozen=True):
-    """A response format; `version` is that of the meta.k8s.io kind, if any."""
+    """A response format; `version` is the version of the meta.k8s.io kind, such as Table, or empty for objects."""
 
     shape: Shape = "object"
     version: str = ""

@@ -1,7 +1,8 @@
 """
 Convert request bodies in Kubernetes' protobuf format to JSON.
 
-Structs define the types of fields, and a table their numbers. Responses are never protobuf: all clients accept JSON.
+The API's structs define the types of fields, and NUMBERS defines their numbers. Responses are never in protobuf,
+because all clients accept JSON.
 """
 
 from base64 import b64encode
@@ -48,7 +49,7 @@ Plan = dict[int, _Field]
 
 
 def translate(body: bytes) -> bytes:
-    """Return the object in a protobuf body as JSON text; raise StatusError 400 if it cannot be decoded."""
+    """Return the object in a protobuf body as JSON text; raise StatusError 400 if the body cannot be decoded."""
     try:
         return msgspec.json.encode(_read_object(body))
     except RecursionError:
@@ -111,13 +112,13 @@ def _read_message(data: bytes, plan: Plan) -> JsonObject:
     tree: JsonObject = {}
     for number, wire in _read_fields(data):
         field = plan.get(number)
-        if field is None:  # the field was added in a newer version
+        if field is None:  # the field was added in a newer version of Kubernetes
             continue
         match field.shape:
             case "inline":
                 tree |= field.read(wire)
             case "list":
-                # Numbers may be packed or separate.
+                # A list of numbers may be packed into one wire value, or sent as one value per number.
                 many = _read_packed(wire) if isinstance(wire, bytes) and field.read is _read_number else [wire]
                 tree.setdefault(field.name, []).extend(map(field.read, many))
             case "map":
@@ -198,7 +199,7 @@ def _read_texts(wire: bytes) -> list[str]:
 
 @cache
 def _numbers() -> dict[str, list[tuple[int, str]]]:
-    """Return the number and name of each field by message; names include their marks."""
+    """Return the field numbers and names of each message; names include marks such as `*`."""
     table: dict[str, list[tuple[int, str]]] = {}
     for line in NUMBERS.replace("\n  ", " ").strip().splitlines():
         message, *entries = line.split()
@@ -265,7 +266,11 @@ def _strip(kind: Any) -> Any:
 
 
 def _later(struct: type[Struct], message: str = "") -> Read:
-    """Return a decoder of a message; its plan is made on first use, because messages can be recursive."""
+    """
+    Return a function that decodes a message.
+
+    The function looks up the message's fields when it is called, because messages can be recursive.
+    """
     return lambda wire: _read_message(_bytes(wire), _plan(struct, message))
 
 

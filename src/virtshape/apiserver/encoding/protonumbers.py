@@ -2,7 +2,7 @@
 Protobuf field numbers of the built-in kinds, which are part of the Kubernetes API.
 
 Each line has a message and its fields, which are numbered from 1; `@N` sets the next number. `<Name` is a message whose
-fields are inlined in JSON. Marks of fields: `*` keeps zero values, `^` is bytes, `~` is a time in microseconds.
+fields are inlined in JSON. Marks after a name: `*` keeps zero values, `^` means bytes, `~` a time with microseconds.
 """
 
 NUMBERS = """

@@ -39,9 +39,9 @@ def render_table(
     """
     Return the Table of these objects; the objects and the Table are JSON text.
 
-    The default `revision` is that of the single object. `include` selects the part of an object that its row contains.
-    `metadata` is that of the list, and replaces `revision`. Only the first Table of a watch has `columns`. `now` is in
-    seconds since 1970.
+    The default `revision` is the first object's revision. `include` is the option includeObject: the part of
+    its object that each row contains. `metadata` is that of the list, and replaces `revision`. Without `columns`, the
+    Table has no column definitions, as in all but the first Table of a watch. `now` is in seconds since 1970.
     """
     if include not in INCLUDES:
         raise StatusError(400, "BadRequest", f'unrecognized includeObject value: "{include}"')
@@ -57,7 +57,7 @@ def render_table(
 
 
 class _Writer:
-    """Renders the rows of one kind."""
+    """Renders objects of one kind as table rows."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         paths = list(dict.fromkeys(path for column in columns for path in column.paths))

@@ -1,9 +1,9 @@
 """
-Sets of field paths, represented as `fieldsV1` trees, so that stored sets need no decoding.
+Sets of field paths, represented as in `fieldsV1`, so that stored sets need no decoding.
 
 A key is one step (`f:` field, `k:` item by keys, `v:` item by value, `i:` item by index). A node is in the set if it is
-empty or has the key `.`; other nodes only contain paths below them. Sets are immutable: operations share unchanged
-parts, and return the same set if nothing changes.
+empty or has the key `.`; other nodes only contain paths below them. Sets are immutable: results share unchanged nodes
+with the arguments, and an operation that changes nothing returns the same set.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class FieldSetError(ValueError):
-    """A tree is not a valid field set."""
+    """A value is not a valid field set."""
 
 
 def parse_fields(tree: object) -> FieldSet:

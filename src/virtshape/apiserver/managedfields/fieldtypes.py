@@ -1,8 +1,8 @@
 """
 Field types for server-side apply: which values are granular and which are atomic.
 
-They are derived from the API structs on first use. Objects are not validated: a value that does not match its type is
-atomic.
+The types are derived from the API structs on first use. Objects are not validated: a value that does not match its
+type is atomic.
 """
 
 from functools import cache, cached_property
@@ -15,24 +15,24 @@ from virtshape.api.model import JsonObject
 from virtshape.api.schema import inspect_struct, write_struct
 from virtshape.apiserver.managedfields.fieldset import key_step, value_step
 from virtshape.apiserver.managedfields.listtypes import (
+    ALWAYS_PRESENT_FIELDS,
     ATOMIC_FIELDS,
     ATOMIC_STRUCTS,
     BUILT_IN_GROUPS,
     DEFAULT_KEYS,
     GRANULAR_FIELDS,
     MERGED_LISTS,
-    STANDING_FIELDS,
 )
 
 FieldType: TypeAlias = Union["MapType", "ListType", None]
-"""How to split a value into fields; None if it is atomic."""
+"""How to split a value into fields; None if the value is atomic."""
 
 _types: Final[dict[tuple[type, bool], "MapType"]] = {}
 _schemas: Final[dict[type, JsonObject]] = {}
 
 
 class MapType:
-    """The type of a value with fields: those of a struct, if any, and arbitrary others."""
+    """The type of an object that has the fields of a struct, if any, and arbitrary other fields."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class MapType:
         struct: StructType | None = None,
         *,
         built_in: bool = False,
-        standing: frozenset[str] = frozenset(),
+        always_present: frozenset[str] = frozenset(),
     ) -> None:
         self._struct = struct
         self._built_in = built_in
         self.element = element
         """The type of fields that the struct does not have."""
-        self.standing = standing
+        self.always_present = always_present
         """Fields that count as present even if they are absent."""
 
     @cached_property
@@ -67,7 +67,11 @@ class ListType:
         """The type of every item."""
 
     def index(self, items: Any) -> dict[str, Any] | None:
-        """Return the items by step (a list for duplicates); None if the value is not a list or an item lacks a key."""
+        """
+        Return the items by path step (a list of items for duplicates); return an empty dict for null.
+
+        Return None if the value is not a list or an item lacks a key.
+        """
         if items is None:
             return {}
         if items.__class__ is not list:
@@ -108,17 +112,17 @@ class ObjectType:
         built_in = kind.group in BUILT_IN_GROUPS
         struct = inspect_struct(kind.struct)
         names = {field.encode_name for field in struct.fields}
-        standing = frozenset({"metadata"})
+        always_present = frozenset({"metadata"})
         if built_in:
-            standing |= STANDING_FIELDS.get(kind.kind, frozenset()) | (names & {"spec", "status"})
-        self.fields = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
+            always_present |= ALWAYS_PRESENT_FIELDS.get(kind.kind, frozenset()) | (names & {"spec", "status"})
+        self.fields = MapType(UNKNOWN, struct, built_in=built_in, always_present=always_present)
         """The types of the fields."""
         self.api_versions = frozenset(k.api_version for k in KINDS if (k.group, k.kind) == (kind.group, kind.kind))
         """The API versions that managers may use."""
         self.has_status = "status" in names
         """Whether objects of the kind have a status."""
         self.custom = not built_in
-        """Whether the kind is a custom resource, whose metadata a status write does not change."""
+        """Whether the kind is a custom resource: a status write does not change its metadata."""
 
 
 @cache
@@ -130,8 +134,8 @@ def object_type(kind: Kind) -> ObjectType:
 def _struct_type(struct: StructType, *, built_in: bool) -> MapType:
     key = (struct.cls, built_in)
     if key not in _types:
-        standing = STANDING_FIELDS.get(struct.cls.__name__, frozenset()) if built_in else frozenset()
-        _types[key] = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
+        always_present = ALWAYS_PRESENT_FIELDS.get(struct.cls.__name__, frozenset()) if built_in else frozenset()
+        _types[key] = MapType(UNKNOWN, struct, built_in=built_in, always_present=always_present)
     return _types[key]
 
 

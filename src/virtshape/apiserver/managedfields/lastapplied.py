@@ -11,14 +11,14 @@ from virtshape.apiserver.managedfields.fieldtypes import ObjectType
 from virtshape.apiserver.managedfields.ownership import RepeatedItemError, compare, declare, owned_part
 
 MANAGER: Final = "kubectl"
-"""The only manager that the migration applies to."""
+"""The only field manager whose fields are migrated."""
 
 _MAX_ANNOTATION_BYTES: Final = 256 * 1024
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def find_last_applied(tree: JsonObject) -> str | None:
-    """Return the configuration in the annotation, or None."""
+    """Return the configuration in the last-applied annotation as JSON text, or None."""
     annotations = (tree.get("metadata") or {}).get("annotations") or {}
     return annotations.get(LAST_APPLIED) or None
 
@@ -41,7 +41,7 @@ def owned_by_last_applied(live: JsonObject, api_version: str, subresource: str, 
 
 
 def with_last_applied(annotations: dict[str, str], applied: JsonObject) -> dict[str, str]:
-    """Return the annotations with the applied configuration, or without it if they would become too large."""
+    """Return the annotations with the applied configuration added, unless they would become too large."""
     metadata: JsonObject = dict(applied.get("metadata") or {})
     if metadata.get("annotations"):
         metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != LAST_APPLIED}

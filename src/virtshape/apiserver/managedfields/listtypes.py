@@ -1,7 +1,7 @@
 """
 List and map types of built-in kinds for server-side apply, where structs do not define them.
 
-The tables are indexed by struct and JSON field. They do not apply to custom resources with the same structs.
+The tables are indexed by struct and JSON field. The tables do not apply to custom resources with the same structs.
 """
 
 from typing import Final
@@ -79,7 +79,7 @@ ATOMIC_FIELDS: Final = frozenset(
 GRANULAR_FIELDS: Final = frozenset({("PersistentVolumeSpec", "claimRef")})
 """Fields that are granular although their struct is atomic elsewhere."""
 
-STANDING_FIELDS: Final[dict[str, frozenset[str]]] = {
+ALWAYS_PRESENT_FIELDS: Final[dict[str, frozenset[str]]] = {
     "Container": frozenset({"resources"}),
     "CustomResourceDefinitionSpec": frozenset({"names"}),
     "DeploymentSpec": frozenset({"strategy", "template"}),
@@ -94,4 +94,4 @@ STANDING_FIELDS: Final[dict[str, frozenset[str]]] = {
     "PodTemplateSpec": frozenset({"metadata", "spec"}),
     "ServiceStatus": frozenset({"loadBalancer"}),
 }
-"""Fields that count as always present, so that no manager owns their existence."""
+"""Fields that always count as present, so a manager can own fields below them but not the fields themselves."""

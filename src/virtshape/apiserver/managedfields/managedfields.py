@@ -1,7 +1,7 @@
 """
 `metadata.managedFields`: which manager owns which fields, and how a write changes the entries.
 
-Entries are plain trees. A write reuses the entries that it does not change.
+Entries are plain dicts. A write reuses the entries that it does not change.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,16 @@ from virtshape.apiserver.managedfields.fieldtypes import ObjectType
 from virtshape.apiserver.managedfields.ownership import Change, compare, owned_part
 
 MAX_UPDATERS: Final = 10
-"""How many entries with operation Update an object keeps; the oldest are merged."""
+"""Maximum number of entries with operation Update in an object; if there are more, the oldest are merged."""
 
 _FORMER_UPDATERS: Final = "ancient-changes"
 _MAX_NAME_LENGTH: Final = 128
 
 
-class Write(NamedTuple):
-    """The manager, API version, time and subresource of a write."""
+class FieldManager(NamedTuple):
+    """A field manager, with the API version, time and subresource of its write."""
 
-    manager: str
+    name: str
     api_version: str
     time: str
     """The time in RFC 3339, to the second."""
@@ -42,84 +42,86 @@ def name_manager(field_manager: str, user_agent: str) -> str:
     return program.encode()[:_MAX_NAME_LENGTH].decode(errors="ignore") or "unknown"
 
 
-def record_update(old: JsonObject | None, new: JsonObject, write: Write, kind: ObjectType) -> list[JsonObject]:
-    """Return the entries after a create or update, but not an apply; `old` is None for a new object."""
-    entries = _entries_to_start_from(old, new, write)
+def record_update(old: JsonObject | None, new: JsonObject, manager: FieldManager, kind: ObjectType) -> list[JsonObject]:
+    """Return the entries after a write other than an apply; `old` is None for a new object."""
+    entries = _entries_to_start_from(old, new, manager)
     if old is not None and not entries:
-        return []  # an empty list disables tracking
-    before = owned_part(old, kind, write.subresource) if old is not None else {}
-    change = compare(before, owned_part(new, kind, write.subresource), kind.fields)
-    return record_change(entries, change, write, kind)
+        return []  # an empty list in the object disables tracking
+    before = owned_part(old, kind, manager.subresource) if old is not None else {}
+    change = compare(before, owned_part(new, kind, manager.subresource), kind.fields)
+    return record_change(entries, change, manager, kind)
 
 
-def record_change(entries: list[JsonObject], change: Change, write: Write, kind: ObjectType) -> list[JsonObject]:
-    """Return the entries after the writer has taken the changed fields from all other managers."""
+def record_change(
+    entries: list[JsonObject], change: Change, manager: FieldManager, kind: ObjectType
+) -> list[JsonObject]:
+    """Return the entries after a write: the manager owns the fields that it changed; other managers lose them."""
     lasting = remove_fields(entries, change, kind)
     if change.taken is None:
         return lasting
-    own = find_entry(lasting, "Update", write)
+    own = find_entry(lasting, "Update", manager)
     taken = change.taken if own is None else union(own["fieldsV1"], change.taken)
     others = [entry for entry in lasting if entry is not own]
-    return sort_entries(_limit_updaters([*others, make_entry("Update", taken, write)]))
+    return sort_entries(_limit_updaters([*others, make_entry("Update", taken, manager)]))
 
 
 def remove_fields(entries: list[JsonObject], change: Change, kind: ObjectType) -> list[JsonObject]:
-    """Return the entries without the changed fields; drop those that become empty or have an unknown version."""
+    """Return the entries without the changed fields; drop entries that become empty or have an unknown version."""
     touched = [fields for fields in change if fields is not None]
     known = (entry for entry in entries if entry["apiVersion"] in kind.api_versions)
     return [left for entry in known if (left := _without(entry, touched)) is not None]
 
 
-def find_entry(entries: Iterable[JsonObject], operation: str, write: Write) -> JsonObject | None:
-    """Return the writer's entry, or None; an entry with operation Apply matches in any API version."""
+def find_entry(entries: Iterable[JsonObject], operation: str, manager: FieldManager) -> JsonObject | None:
+    """Return the manager's entry for this operation, or None; an Apply entry may have any API version."""
     for entry in entries:
         if (
-            entry["manager"] == write.manager
+            entry["manager"] == manager.name
             and entry["operation"] == operation
-            and entry.get("subresource", "") == write.subresource
-            and (operation == "Apply" or entry["apiVersion"] == write.api_version)
+            and entry.get("subresource", "") == manager.subresource
+            and (operation == "Apply" or entry["apiVersion"] == manager.api_version)
         ):
             return entry
     return None
 
 
-def make_entry(operation: str, fields: FieldSet, write: Write) -> JsonObject:
-    """Return an entry for these fields."""
+def make_entry(operation: str, fields: FieldSet, manager: FieldManager) -> JsonObject:
+    """Return a managedFields entry for these fields."""
     entry = {
-        "manager": write.manager,
+        "manager": manager.name,
         "operation": operation,
-        "apiVersion": write.api_version,
-        "time": write.time,
+        "apiVersion": manager.api_version,
+        "time": manager.time,
         "fieldsType": "FieldsV1",
         "fieldsV1": fields,
     }
-    if write.subresource:
-        entry["subresource"] = write.subresource
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
     return entry
 
 
 def sort_entries(entries: list[JsonObject]) -> list[JsonObject]:
-    """Sort entries in place and return them: first those with operation Apply, then by time."""
+    """Sort entries in place and return them: first by operation (Apply before Update), then by time."""
     if len(entries) > 1:
         entries.sort(key=_rank)
     return entries
 
 
 def entries_of(tree: JsonObject | None) -> list[JsonObject]:
-    """Return the entries of an object."""
+    """Return the managedFields entries of an object."""
     metadata: JsonObject = (tree or {}).get("metadata") or {}
     return metadata.get("managedFields") or []
 
 
 def keep_times(old: JsonObject, new: JsonObject) -> None:
-    """Restore the old entries if the objects differ only in the times of entries, as when admission reverts a write."""
+    """Restore the old entries in `new` if only the times of entries differ, as when admission reverts a write."""
     before, after = entries_of(old), entries_of(new)
     if before != after and [_timeless(e) for e in before] == [_timeless(e) for e in after] and _same(old, new):
         new["metadata"]["managedFields"] = before
 
 
 def parse_entries(entries: object) -> list[JsonObject] | None:
-    """Return the entries that a client sent; None if they are invalid."""
+    """Parse managedFields entries from a client; return None for invalid entries."""
     try:
         parsed = [_parse_entry(entry) for entry in msgspec.convert(entries, list[ManagedFieldsEntry])]
     except (FieldSetError, msgspec.ValidationError):
@@ -127,10 +129,10 @@ def parse_entries(entries: object) -> list[JsonObject] | None:
     return sort_entries(list({_identity(entry): entry for entry in parsed}.values()))
 
 
-def _entries_to_start_from(old: JsonObject | None, new: JsonObject, write: Write) -> list[JsonObject]:
+def _entries_to_start_from(old: JsonObject | None, new: JsonObject, manager: FieldManager) -> list[JsonObject]:
     """Return the stored entries, or valid entries that a client sent to replace them."""
     stored, sent = entries_of(old), entries_of(new)
-    if write.subresource or not sent or sent is stored or sent == stored:
+    if manager.subresource or not sent or sent is stored or sent == stored:
         return stored
     if sent == [{}]:
         return []
@@ -147,7 +149,7 @@ def _without(entry: JsonObject, touched: list[FieldSet]) -> JsonObject | None:
 
 
 def _limit_updaters(entries: list[JsonObject]) -> list[JsonObject]:
-    """Merge the oldest updaters of each version until the limit is met."""
+    """Merge the oldest Update entries of each API version until at most MAX_UPDATERS are left."""
     updaters = [entry for entry in entries if entry["operation"] == "Update"]
     surplus = len(updaters) - MAX_UPDATERS
     if surplus <= 0:
@@ -161,7 +163,9 @@ def _limit_updaters(entries: list[JsonObject]) -> list[JsonObject]:
         if version in former:
             surplus -= 1
             fields = union(former[version]["fieldsV1"], entry["fieldsV1"])
-            former[version] = make_entry("Update", fields, Write(_FORMER_UPDATERS, version, entry.get("time", "")))
+            former[version] = make_entry(
+                "Update", fields, FieldManager(_FORMER_UPDATERS, version, entry.get("time", ""))
+            )
         else:
             former[version] = entry
         merged.append(entry)
@@ -172,8 +176,8 @@ def _limit_updaters(entries: list[JsonObject]) -> list[JsonObject]:
 def _parse_entry(entry: ManagedFieldsEntry) -> JsonObject:
     if entry.operation not in ("Apply", "Update") or entry.fields_type != "FieldsV1" or not entry.api_version:
         raise FieldSetError("operation, fieldsType or apiVersion is missing or unknown")
-    write = Write(entry.manager or "", entry.api_version, entry.time or "", entry.subresource or "")
-    parsed = make_entry(entry.operation, parse_fields(entry.fields_v1 or {}), write)
+    manager = FieldManager(entry.manager or "", entry.api_version, entry.time or "", entry.subresource or "")
+    parsed = make_entry(entry.operation, parse_fields(entry.fields_v1 or {}), manager)
     return parsed if entry.time else {name: value for name, value in parsed.items() if name != "time"}
 
 

@@ -1,7 +1,7 @@
 """
-Merge and prune trees for server-side apply.
+Merge and prune objects for server-side apply.
 
-Arguments are not modified; unchanged parts are shared.
+Arguments are not modified; results share unchanged values with the arguments.
 """
 
 from typing import Any
@@ -14,7 +14,11 @@ _GONE = object()
 
 
 def merge(live: Any, applied: Any, type_: FieldType) -> Any:
-    """Merge an applied value into a live one; an applied null for a granular value is ignored."""
+    """
+    Return the live value with the applied value merged into it.
+
+    An applied null is ignored if the type is granular or the live value is empty.
+    """
     if isinstance(type_, MapType) and live.__class__ is dict and applied.__class__ is dict:
         return _merge_fields(live, applied, type_)
     if isinstance(type_, ListType) and live.__class__ is list and applied.__class__ is list:
@@ -66,7 +70,7 @@ def _merge_items(live: list[Any], applied: list[Any], type_: ListType) -> list[A
 
 
 def _each(found: Any) -> list[Any]:
-    """Return the items at one step of an index."""
+    """Return an entry of `ListType.index` as a list: the entry itself if it lists duplicates, or a list of one item."""
     return found if found.__class__ is list else [found]
 
 
@@ -77,8 +81,8 @@ def _prune_fields(value: JsonObject, type_: MapType, last: FieldSet, kept: Field
         if step == SELF or name not in value:
             continue
         part = value[name]
-        standing, named = name in type_.standing, name in type_.fields
-        rest = _prune_part(part, type_.fields.get(name, type_.element), node, kept.get(step), named, standing)
+        always_present, named = name in type_.always_present, name in type_.fields
+        rest = _prune_part(part, type_.fields.get(name, type_.element), node, kept.get(step), named, always_present)
         if rest is part:
             continue
         pruned = dict(value) if pruned is value else pruned
@@ -101,10 +105,15 @@ def _prune_items(value: list[Any], type_: ListType, last: FieldSet, kept: FieldS
 
 
 def _prune_part(
-    part: Any, type_: FieldType, last: FieldSet, kept: FieldSet | None, named: bool = False, standing: bool = False
+    part: Any,
+    type_: FieldType,
+    last: FieldSet,
+    kept: FieldSet | None,
+    named: bool = False,
+    always_present: bool = False,
 ) -> Any:
-    """Return a pruned field or item, or _GONE; a struct's field (`named`) stays while a path below it is owned."""
-    owned = standing or (kept is not None and (named or is_member(kept)))
+    """Return a pruned field or item, or _GONE; a field of a struct (`named`) is kept if any path below it is owned."""
+    owned = always_present or (kept is not None and (named or is_member(kept)))
     if not owned and (named or is_member(last)):
         return _GONE
     rest = prune(part, type_, last, kept or {})

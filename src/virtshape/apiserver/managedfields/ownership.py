@@ -1,7 +1,7 @@
 """
 Compute which fields a write changes, as field sets.
 
-All functions are pure. Equal values are not compared in detail.
+All functions are pure. Equal values are not compared field by field.
 """
 
 import json
@@ -24,7 +24,7 @@ UNOWNED_METADATA: Final = frozenset(
         "uid",
     }
 )
-"""Metadata fields that are never owned."""
+"""Metadata fields that no field manager owns."""
 
 _UNOWNED: Final = frozenset({"apiVersion", "kind"})
 _UNOWNED_BESIDE_STATUS: Final = _UNOWNED | {"status"}
@@ -47,7 +47,7 @@ _UNCHANGED: Final = Change(None, None)
 
 
 def owned_part(tree: JsonObject, kind: ObjectType, subresource: str) -> JsonObject:
-    """Return the part of an object that a write to it, or to a subresource, can change and own."""
+    """Return the object with only the fields that a write to it, or to its subresource, can change and own."""
     if subresource == "status":
         kept = {"status": tree["status"]} if "status" in tree else {}
         return kept if kind.custom else _with_metadata(kept, tree)
@@ -56,7 +56,7 @@ def owned_part(tree: JsonObject, kind: ObjectType, subresource: str) -> JsonObje
 
 
 def claim(value: Any, type_: FieldType) -> FieldSet:
-    """Return the field set of a new value with all its parts."""
+    """Return the field set of a new value, with all fields and items that it contains."""
     if type_ is None or not value:
         return {}
     if isinstance(type_, ListType):
@@ -73,7 +73,7 @@ def claim(value: Any, type_: FieldType) -> FieldSet:
 
 def declare(value: Any, type_: FieldType) -> FieldSet | None:
     """
-    Return the field set of an applied value, without the structs and lists that contain fields; None if it is empty.
+    Return the field set of an applied value, without structs and lists that contain fields; None if the set is empty.
 
     Raise RepeatedItemError if a list has a duplicate item.
     """
@@ -144,19 +144,19 @@ def _compare_unequal(old: Any, new: Any, type_: FieldType) -> Change:
         return _compare_unlike(old, new, type_)
     taken: FieldSet = {}
     lost: FieldSet = {}
-    types, element, standing = type_.fields, type_.element, type_.standing
+    types, element, always_present = type_.fields, type_.element, type_.always_present
     for name, part in new.items():
         before = old.get(name)
         if before is part or before == part:
             continue
-        if name in old or (name in standing and part):
+        if name in old or (name in always_present and part):
             _note(taken, lost, "f:" + name, _compare_unequal(before, part, types.get(name, element)))
-        elif name not in standing:
+        elif name not in always_present:
             taken["f:" + name] = claim(part, types.get(name, element))
     for name, before in old.items():
         if name in new:
             continue
-        if name not in standing:
+        if name not in always_present:
             lost["f:" + name] = claim(before, types.get(name, element))
         elif before:
             _note(taken, lost, "f:" + name, _compare_unequal(before, None, types.get(name, element)))

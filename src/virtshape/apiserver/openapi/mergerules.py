@@ -1,7 +1,7 @@
 """
 Merge rules in OpenAPI documents: patch strategies and list types of built-in kinds.
 
-Clients use them to build patches, so they must be the rules that the server applies.
+Clients build patches with these rules, so the documents must contain the rules that the server applies.
 """
 
 from virtshape.api.model import JsonObject
@@ -13,7 +13,7 @@ _ATOMIC = {"x-kubernetes-map-type": "atomic"}
 
 
 def apply_merge_rules(schemas: dict[str, JsonObject]) -> None:
-    """Add the rules to the schemas of built-in structs."""
+    """Add the merge rules to the schemas of built-in structs, in place."""
     for name, schema in schemas.items():
         if not name.startswith(_KUBERNETES):
             continue
@@ -21,7 +21,7 @@ def apply_merge_rules(schemas: dict[str, JsonObject]) -> None:
         if struct in ATOMIC_STRUCTS:
             schema.update(_ATOMIC)
         _apply_to_struct(struct, schema)
-        for part in ("spec", "status"):  # inlined in the schema of a kind
+        for part in ("spec", "status"):  # these structs are inlined in the schema of their kind
             _apply_to_struct(f"{struct}{part.capitalize()}", schema.get("properties", {}).get(part, {}))
 
 

@@ -1,7 +1,7 @@
 """
 The operations of a kind: paths, methods, parameters, request and response schemas.
 
-They do not depend on the OpenAPI version.
+The operations do not depend on the OpenAPI version.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from virtshape.api.kinds import Kind, is_custom_resource
 from virtshape.api.openapi import component_name, struct_name
 from virtshape.api.status import Status
 from virtshape.api.wellknown import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
-from virtshape.apiserver.capability import list_subresources, list_verbs
 from virtshape.apiserver.discovery.discovery import group_path
+from virtshape.apiserver.supportedverbs import list_subresources, list_verbs
 
 
 class Parameter(NamedTuple):
@@ -39,8 +39,11 @@ class Operation(NamedTuple):
     response: str
 
 
-_NAMESPACE = Parameter("namespace", "string", "Namespace of the objects.", "path")
-_NAME = Parameter("name", "string", "Name of the object.", "path")
+CONNECT = "connect"
+"""The action of operations that neither read nor change stored objects."""
+
+NAMESPACE = Parameter("namespace", "string", "Namespace of the objects.", "path")
+NAME = Parameter("name", "string", "Name of the object.", "path")
 _PRETTY = Parameter("pretty", "string", "`true` to indent a JSON response.")
 _DRY_RUN = Parameter("dryRun", "string", "`All` for a dry run: process the request without storing it.")
 _MANAGER = Parameter("fieldManager", "string", "The manager that owns the written fields.")
@@ -65,7 +68,9 @@ _SELECT = (
     Parameter("labelSelector", "string", "Selects objects by labels."),
     Parameter("limit", "integer", "Maximum number of objects."),
     _VERSION,
-    Parameter("resourceVersionMatch", "string", "How to apply `resourceVersion`: `Exact` or `NotOlderThan`."),
+    Parameter(
+        "resourceVersionMatch", "string", "How `resourceVersion` selects the revision: `Exact` or `NotOlderThan`."
+    ),
     Parameter("sendInitialEvents", "boolean", "Start a watch with the existing objects and a bookmark."),
     Parameter("timeoutSeconds", "integer", "Timeout of the response."),
 )
@@ -120,7 +125,7 @@ class _Writer:
         if "delete" in verbs:
             yield self._single("delete", "delete", f"Delete {what}.", _DELETE, subresource)
         if "patch" in verbs:
-            yield self._single("patch", "patch", f"Change {what} in part.", (*_WRITE, _FORCE), subresource)
+            yield self._single("patch", "patch", f"Update {what} partially.", (*_WRITE, _FORCE), subresource)
 
     def list_everywhere(self) -> Operation:
         path = f"{self.root}/{self.kind.plural}"
@@ -155,7 +160,7 @@ class _Writer:
             action=method,
             id=f"{word}{self.group}{self.scope}{self.kind.kind}{subresource.capitalize()}",
             description=text,
-            where=(_NAME, *self._where()),
+            where=(NAME, *self._where()),
             parameters=parameters,
             consumes=self._list_consumed(method),
             request=self.schema if method == "put" else "",
@@ -176,7 +181,7 @@ class _Writer:
         return f"{self.root}{scope}/{self.kind.plural}"
 
     def _where(self) -> tuple[Parameter, ...]:
-        return (_NAMESPACE, _PRETTY) if self.kind.namespaced else (_PRETTY,)
+        return (NAMESPACE, _PRETTY) if self.kind.namespaced else (_PRETTY,)
 
 
 def name_group(kind: Kind) -> str:

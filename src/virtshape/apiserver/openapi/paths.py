@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable
 
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.openapi.operations import Operation, Parameter, list_operations, name_group
+from virtshape.apiserver.message import JSON
+from virtshape.apiserver.openapi.actions import list_actions
+from virtshape.apiserver.openapi.operations import CONNECT, Operation, Parameter, list_operations, name_group
+from virtshape.apiserver.supportedverbs import ACTION_GROUP
 
 _WriteOperation = Callable[[Operation], JsonObject]
 _WriteParameter = Callable[[Parameter], JsonObject]
 
 _PRODUCES = ("application/json", "application/yaml")
 _STREAM = "application/json;stream=watch"
-_ANSWERS = {"get": "OK", "put": "Replaced", "post": "Created", "patch": "Changed", "delete": "Deleted"}
+_RESPONSES = {"get": "OK", "put": "Replaced", "post": "Created", "patch": "Changed", "delete": "Deleted"}
 _UNAUTHORIZED = {"description": "Unauthorized"}
 
 
@@ -34,7 +37,7 @@ def _write_paths(
 ) -> dict[str, JsonObject]:
     paths: dict[str, JsonObject] = {}
     for kind in kinds:
-        for operation in list_operations(kind):
+        for operation in list_actions(kind) if kind.group == ACTION_GROUP else list_operations(kind):
             item = paths.setdefault(operation.path, {})
             item[operation.method] = _write_head(kind, operation) | write(operation)
             if where := [write_parameter(parameter) for parameter in operation.where]:
@@ -91,8 +94,11 @@ def _write_parameter_head(parameter: Parameter) -> JsonObject:
 
 def _write_responses(operation: Operation, answer: JsonObject) -> dict[str, JsonObject]:
     code = "201" if operation.method == "post" else "200"
-    return {code: answer | {"description": _ANSWERS[operation.method]}, "401": _UNAUTHORIZED}
+    description = "OK" if operation.action == CONNECT else _RESPONSES[operation.method]
+    return {code: answer | {"description": description}, "401": _UNAUTHORIZED}
 
 
 def _list_produced(operation: Operation) -> tuple[str, ...]:
+    if operation.action == CONNECT:
+        return (JSON,)
     return (*_PRODUCES, _STREAM) if operation.action == "list" else _PRODUCES

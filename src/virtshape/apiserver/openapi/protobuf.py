@@ -1,7 +1,7 @@
 """
 Encode OpenAPI v2 documents as protobuf, for older clients.
 
-Only the gnostic messages and fields that these documents use are supported; others raise KeyError.
+Only the gnostic messages and fields that these documents use are supported; any other member raises KeyError.
 """
 
 import struct
@@ -42,7 +42,7 @@ def _encode_named(name: str, content: bytes) -> bytes:
 
 
 def _encode_any(value: object) -> bytes:
-    return _piece(2, msgspec.json.encode(value))  # the field holds YAML, of which JSON is a subset
+    return _piece(2, msgspec.json.encode(value))  # the field contains YAML, of which JSON is a subset
 
 
 def _piece(number: int, content: bytes) -> bytes:

@@ -1,1 +1,1 @@
-"""Patch types, as pure functions from tree to tree."""
+"""Pure functions that apply JSON patches, merge patches and strategic merge patches to objects."""

@@ -38,7 +38,7 @@ class Operation(NamedTuple):
 
 
 def patch_json(tree: JsonObject, operations: object) -> JsonObject:
-    """Return the tree after all operations; raise StatusError 400 if they are invalid, 422 if one does not apply."""
+    """Return the object after all operations; raise StatusError 400 if one is invalid, 422 if one does not apply."""
     listed = _read_list([] if operations is None else operations)
     try:
         return _Draft(tree).perform_all(listed)
@@ -90,7 +90,7 @@ def _read_operation(operation: JsonObject) -> Operation:
 
 
 def parse_pointer(text: str) -> Pointer:
-    """Split a JSON pointer into unescaped steps."""
+    """Split a JSON pointer into unescaped steps; raise InapplicableError if the pointer is invalid."""
     if not text:
         return []
     if not text.startswith("/"):
@@ -102,11 +102,11 @@ def parse_pointer(text: str) -> Pointer:
 
 
 class _Draft:
-    """A tree being changed; parts shared with the inputs are copied first."""
+    """An object being changed; containers that are shared with the inputs are copied before they change."""
 
     def __init__(self, tree: Any) -> None:
         self.root = tree
-        # References to the containers keep their ids from being reused.
+        # Containers by id(); the references prevent the ids from being reused.
         self._own: dict[int, Any] = {}
         self._copied_bytes = 0
 
@@ -129,7 +129,7 @@ class _Draft:
             self.root = operation.value
             return
         container, step = self._open(operation.target), operation.target[-1]
-        container[step if isinstance(container, dict) else _get_place(container, step)] = operation.value
+        container[step if isinstance(container, dict) else _get_key(container, step)] = operation.value
 
     def move(self, operation: Operation) -> None:
         value = self._read(operation.source)
@@ -156,7 +156,7 @@ class _Draft:
             raise InapplicableError("the whole object cannot be replaced by add")
         container = self._open(target)
         if isinstance(container, list):
-            container.insert(_get_gap(container, target[-1]), value)
+            container.insert(_get_insert_index(container, target[-1]), value)
         else:
             container[target[-1]] = value
 
@@ -164,28 +164,28 @@ class _Draft:
         if not target:
             raise InapplicableError("the whole object cannot be removed")
         container = self._open(target)
-        del container[_get_place(container, target[-1])]
+        del container[_get_key(container, target[-1])]
 
     def _find(self, pointer: Pointer) -> Any:
         """Return the value at a pointer, or None if an object does not have the last member."""
         try:
             return self._read(pointer)
-        except _NothingThereError:
+        except _MissingMemberError:
             return None
 
     def _read(self, pointer: Pointer) -> Any:
         value = self.root
         for depth, step in enumerate(pointer):
             if isinstance(value, dict) and step not in value and depth == len(pointer) - 1:
-                raise _NothingThereError(step)
-            value = value[_get_place(value, step)]
+                raise _MissingMemberError(step)
+            value = value[_get_key(value, step)]
         return value
 
     def _open(self, target: Pointer) -> Any:
         """Return the parent of the target as a copy that can be changed."""
         container = self.root = self._owned(self.root)
         for step in target[:-1]:
-            place = _get_place(container, step)
+            place = _get_key(container, step)
             inner = container[place] = self._owned(container[place])
             container = inner
         return container
@@ -200,7 +200,7 @@ class _Draft:
         return mine
 
 
-class _NothingThereError(InapplicableError):
+class _MissingMemberError(InapplicableError):
     """An object does not have the requested member."""
 
 
@@ -214,8 +214,8 @@ _OPERATIONS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
 }
 
 
-def _get_place(container: Any, step: str) -> Any:
-    """Return the key or index of an existing value."""
+def _get_key(container: Any, step: str) -> Any:
+    """Return the key or index of the existing value that a pointer step refers to."""
     if isinstance(container, dict):
         if step in container:
             return step
@@ -224,8 +224,8 @@ def _get_place(container: Any, step: str) -> Any:
     raise InapplicableError(f"no value at {step!r}")
 
 
-def _get_gap(container: list[Any], step: str) -> int:
-    """Return the index to insert at."""
+def _get_insert_index(container: list[Any], step: str) -> int:
+    """Return the index at which to insert into a list; the step `-` is the end of the list."""
     if step == "-":
         return len(container)
     if not _INDEX.fullmatch(step):

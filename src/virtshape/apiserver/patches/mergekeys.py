@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 
 class Strategy(NamedTuple):
-    """How a field is patched; `key` identifies items and is empty for plain values."""
+    """How a field is patched; `key` is the field that identifies list items, or empty for lists of plain values."""
 
     name: str
     key: str = ""

@@ -2,7 +2,7 @@
 Strategic merge patch: a merge patch that also merges lists by key.
 
 The directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` are supported. Only
-built-in kinds accept this patch type. Arguments are not modified; unchanged parts are shared.
+built-in kinds accept this patch type. Arguments are not modified; results share unchanged values with them.
 """
 
 from collections.abc import Hashable, Iterable
@@ -35,7 +35,7 @@ _PLAIN: Final = _Field(_REPLACED, None)
 
 
 def patch_strategic(tree: JsonObject, patch: object, struct: type) -> JsonObject:
-    """Return the tree with the patch merged by the struct's strategies; raise StatusError if the patch is invalid."""
+    """Return the object with the patch merged by the struct's strategies; raise StatusError if the patch is invalid."""
     return _merge(tree, read_partial(patch), struct)
 
 
@@ -68,7 +68,7 @@ def _list_touched(patch: JsonObject) -> Iterable[str]:
 
 
 def _retain(tree: JsonObject, patch: JsonObject) -> JsonObject:
-    """Return a copy of the tree, with only the keys in `$retainKeys` if the patch has this directive."""
+    """Return a copy of the object, with only the keys in `$retainKeys` if the patch has this directive."""
     if _RETAIN not in patch:
         return tree.copy()
     retained = patch[_RETAIN]
@@ -149,7 +149,7 @@ def _validate_order(change: Any, order: list[Any], strategy: Strategy) -> None:
 
 
 def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> list[Any]:
-    """Sort the items that the order names; other items stay before the items that followed them in `old`."""
+    """Sort the items that `$setElementOrder` lists; other items stay before the items that followed them in `old`."""
     key = strategy.key
     ranks = {_identify(item, key): rank for rank, item in enumerate(order)}
     before = {_get_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}
@@ -200,13 +200,13 @@ def _is_directive(name: str) -> bool:
 
 
 def _refuse(message: str) -> StatusError:
-    """Return the error for an invalid patch; Kubernetes reports it as an internal error."""
+    """Return the error for an invalid patch; as in Kubernetes, an internal error."""
     return StatusError(500, "", message)
 
 
 @cache
 def _list_fields(struct: type) -> dict[str, _Field]:
-    """Return the fields with a strategy or a nested struct."""
+    """Return the struct's fields that have a patch strategy or contain a nested struct."""
     info = inspect.type_info(struct)
     strategies = STRATEGIES.get(struct.__name__, {})
     fields = {}

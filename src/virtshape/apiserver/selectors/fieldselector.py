@@ -32,7 +32,7 @@ class Term(NamedTuple):
 
 
 def parse_field_selector(text: str, kind: Kind) -> tuple[Term, ...]:
-    """Return the terms of a selector; raise StatusError 400 if it is invalid or the kind does not support a field."""
+    """Return the terms of a selector; raise StatusError 400 if the selector is invalid or a field is not supported."""
     readers = _list_readers(kind)
     terms = []
     for message in _TERM.findall(text):
@@ -94,7 +94,7 @@ def _read_flag(path: str) -> Reader:
 
 
 def _read_source(tree: Mapping[str, Any]) -> str:
-    """Return the component that reported an event, from the old or the new field."""
+    """Return the component that reported an event, from `source.component` or else `reportingComponent`."""
     return (tree.get("source") or {}).get("component") or tree.get("reportingComponent") or ""
 
 

@@ -1,5 +1,5 @@
 """
-Selections of lists and watches: match stored bytes with label and field selectors.
+Selections for lists and watches: match stored bytes with label and field selectors.
 
 A single name is matched without decoding, and labels without decoding the rest of the object.
 """

@@ -10,7 +10,7 @@ from typing import Final
 from virtshape.admission.clusterstate import CONFIGURATION
 from virtshape.api.kinds import KINDS
 from virtshape.api.status import StatusError
-from virtshape.apiserver.admission.clones import clone_attributes
+from virtshape.apiserver.admission.clonepermission import clone_attributes
 from virtshape.apiserver.auth.authorization import Attributes, Decision, forbidden_object_error
 from virtshape.resolve.reference import Reference
 
@@ -21,7 +21,7 @@ MAX_READS: Final = 16
 
 
 class CallerReads:
-    """The objects that an action on a VM in this namespace reads for the caller."""
+    """Checks that the caller may read the objects in other namespaces that an action on a VM needs."""
 
     def __init__(self, namespace: str, authorize: Authorize) -> None:
         self._namespace = namespace
@@ -35,7 +35,7 @@ class CallerReads:
         return reference not in self._permitted
 
     async def require(self, reference: Reference) -> None:
-        """Raise StatusError 403 if the object is in another namespace and the caller may not read it."""
+        """Raise StatusError if the caller may not read an object in another namespace, or reads too many of them."""
         if not self.needs_permission(reference):
             return
         if len(self._permitted) >= MAX_READS:

@@ -1,10 +1,9 @@
 """
-Run actions on VMs and VMIs: load the object, decide, and store the change or call the guest.
+Run actions on VMs and VMIs: load the object, check the action, and store a change or call the guest.
 
 Callers must have authorized the request.
 """
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
@@ -12,7 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from virtshape.admission.clusterstate import Steps
-from virtshape.api.codec import decode, encode
+from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
@@ -20,19 +19,23 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
 from virtshape.apiserver.responses import NO_CACHE, add_warning
-from virtshape.apiserver.subresources.compatibility import (
-    CompatibilityList,
-    read_compatibility_request,
-    search_compatibility,
-)
 from virtshape.apiserver.subresources.crossnamespace import Authorize, CallerReads
 from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
-from virtshape.apiserver.subresources.explain import explain_sent
-from virtshape.apiserver.subresources.guests import GuestOptions, require_guest_action
-from virtshape.apiserver.subresources.objects import ObjectStore
+from virtshape.apiserver.subresources.guestactions import GuestOptions, require_guest_action
+from virtshape.apiserver.subresources.guestconnections import AGENT_QUERIES, CONSOLE_LOG, STREAMS, GuestConnections
+from virtshape.apiserver.subresources.objects import ObjectStore, get_object
+from virtshape.apiserver.subresources.planner import Planner
+from virtshape.apiserver.subresources.previews import Previews
 from virtshape.apiserver.subresources.protocol import GuestAction, GuestStreams
-from virtshape.apiserver.subresources.route import KINDS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES, ActionRoute
-from virtshape.apiserver.subresources.running import (
+from virtshape.apiserver.subresources.route import (
+    EXPAND,
+    KINDS,
+    PREVIEWS,
+    VIRTUAL_MACHINE_INSTANCES,
+    VIRTUAL_MACHINES,
+    ActionRoute,
+)
+from virtshape.apiserver.subresources.startstop import (
     STALE,
     Change,
     RestartOptions,
@@ -42,7 +45,6 @@ from virtshape.apiserver.subresources.running import (
     start,
     stop,
 )
-from virtshape.apiserver.subresources.streams import AGENT_QUERIES, CONSOLE_LOG, STREAMS, GuestConnections
 from virtshape.apiserver.subresources.volumes import (
     VOLUME_ACTIONS,
     AddOptions,
@@ -55,7 +57,6 @@ from virtshape.apiserver.subresources.volumes import (
 
 _MAX_ATTEMPTS: Final = 5
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
-_CHECKED_AT_ONCE: Final = 100
 _RUNNING: Final[JsonObject] = {
     "start": (start, StartOptions),
     "stop": (stop, StopOptions),
@@ -66,9 +67,12 @@ _RUNNING: Final[JsonObject] = {
 class Actions:
     """Runs actions on the VMs and VMIs of an object store."""
 
-    def __init__(self, objects: ObjectStore, streams: GuestStreams | None = None, *, no_hotplug: str = "") -> None:
-        """Set `no_hotplug` to the reason why volumes cannot be attached to running guests, if they cannot."""
+    def __init__(
+        self, objects: ObjectStore, planner: Planner, streams: GuestStreams | None = None, *, no_hotplug: str = ""
+    ) -> None:
+        """Set up actions; `no_hotplug` is the reason why volumes cannot be hotplugged, or empty if they can."""
         self._objects = objects
+        self._previews = Previews(objects, planner)
         self._no_hotplug = no_hotplug
         self._connections = GuestConnections(streams)
 
@@ -83,33 +87,19 @@ class Actions:
         return await self.write(request, route)
 
     async def read(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response:
-        """Run an action that needs no guest and changes nothing."""
-        namespace, reads = route.namespace, CallerReads(route.namespace, authorize)
+        """Run an action that only reads objects: such an action needs no running guest and changes nothing."""
+        if route.resource in PREVIEWS:
+            return Response(200, await self._previews.answer(request.body, route, authorize), headers=_SNIFFED)
+        reads = CallerReads(route.namespace, authorize)
         start: Callable[[], Steps[bytes]]
-        match route.resource:
-            case "explain-vm-spec":
-                start = partial(explain_sent, request.body, namespace, self._objects.cluster)
-            case "check-compatibility":
-                return Response(200, await self._check_compatibility(request.body, namespace, reads), headers=_SNIFFED)
-            case "expand-vm-spec":
-                start = partial(expand_sent, request.body, namespace)
-            case _:
-                start = partial(expand_stored, await self._get(KINDS[VIRTUAL_MACHINES], route, "virtualmachine"))
+        if route.resource == EXPAND:
+            start = partial(expand_sent, request.body, route.namespace)
+        else:
+            start = partial(expand_stored, await self._get(KINDS[VIRTUAL_MACHINES], route, "virtualmachine"))
         return Response(200, await self._objects.run(start, reads), headers=_SNIFFED)
 
-    async def _check_compatibility(self, body: bytes, namespace: str, reads: CallerReads) -> bytes:
-        wanted = read_compatibility_request(body)
-        start = partial(search_compatibility, wanted, namespace, self._objects.cluster.known)
-        inputs = await self._objects.run(start, reads)
-        items = []
-        for item in inputs.check():
-            items.append(item)
-            if len(items) % _CHECKED_AT_ONCE == 0:
-                await asyncio.sleep(0)  # let other requests run
-        return encode(CompatibilityList(items))
-
     async def ask(self, route: ActionRoute) -> Response:
-        """Return data from the guest: an agent query or the console log."""
+        """Return data from the guest: the response to an agent query, or the console log."""
         body = await self._connections.ask(route, await self._get_instance(route))
         content_type = PLAIN_TEXT if route.action == CONSOLE_LOG else JSON
         return Response(200, body, content_type, _SNIFFED)
@@ -139,7 +129,7 @@ class Actions:
         return _accept(request, options_type)
 
     async def _change_volumes(self, request: Request, route: ActionRoute) -> Response:
-        """Attach or detach a volume; decide again if the object was changed meanwhile."""
+        """Attach or detach a volume; retry if the object changes in the meantime."""
         if self._no_hotplug:
             raise StatusError(400, "BadRequest", self._no_hotplug)
         options = _read_options(request.body, VOLUME_ACTIONS[route.action])
@@ -162,7 +152,8 @@ class Actions:
             vm = decode(data, VirtualMachine)
             change = request_on_vm(vm, wanted)
             preview = preview_on_vm(vm, wanted)
-            if preview is not None:  # the controller applies it later, when the client cannot see an error
+            # Dry run now: the client would not see an error that occurs later, when the controller applies the change.
+            if preview is not None:
                 await self._change(request, kind, route, preview, dry_run=True)
         stored = msgspec.json.decode(data).get(change.part) or {}
         expected = {field: stored.get(field) for field in change.values}
@@ -182,11 +173,7 @@ class Actions:
         )
 
     async def _get(self, kind: Kind, route: ActionRoute, called: str) -> bytes:
-        found = await self._objects.find(kind, route.namespace, route.name)
-        if found is None:
-            error = StatusError(404, "NotFound", f'{called}.kubevirt.io "{route.name}" not found')
-            raise error.about("kubevirt.io", called, route.name)
-        return found
+        return await get_object(self._objects, kind, route.namespace, route.name, called)
 
     async def _find_instance(self, route: ActionRoute) -> VirtualMachineInstance | None:
         found = await self._objects.find(KINDS[VIRTUAL_MACHINE_INSTANCES], route.namespace, route.name)

@@ -1,7 +1,8 @@
 """
 Expand a stored VM or a VM in a request body. Nothing is stored.
 
-Expansion is a search: its runner reads the objects that it asks for, if the caller may read them.
+Expansion is a generator that yields references to objects. The code that runs the generator sends it the objects that
+the caller may read.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
-from virtshape.engine.conflict import describe_conflicts
+from virtshape.engine.conflicts import describe_conflicts
 from virtshape.engine.expand import expand_vm
 from virtshape.engine.machinetype import default_architecture
 from virtshape.resolve.find import search_shape
@@ -29,22 +30,27 @@ Refuse = Callable[[str, tuple[FieldError, ...]], NoReturn]
 
 
 def expand_stored(data: bytes) -> Search[bytes]:
-    """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as in KubeVirt."""
+    """Expand a stored VM with its instance type and preference; raise StatusError 500 on failure, as in KubeVirt."""
     return _expand(decode(data, VirtualMachine), _refuse_internal)
 
 
 def expand_sent(data: bytes, namespace: str) -> Search[bytes]:
-    """Return the VM in a request body with its instance type and preference expanded; raise 400 on failure."""
+    """Expand the VM in a request body with its instance type and preference; raise StatusError 400 on failure."""
     return _expand(read_sent(data, namespace), _refuse_sent)
 
 
 def read_sent(data: bytes, namespace: str) -> VirtualMachine:
-    """Return the VM in a request body, with this namespace; raise 400 if it is not a VM or is in another namespace."""
+    """Return the VM in a body, in this namespace; raise StatusError 400 if it is invalid or in another namespace."""
     vm = _read(data)
+    place_in_namespace(vm, namespace)
+    return vm
+
+
+def place_in_namespace(vm: VirtualMachine, namespace: str) -> None:
+    """Set the namespace of the VM in a request body; raise StatusError 400 if the VM has another namespace."""
     if vm.metadata.namespace and vm.metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
     vm.metadata = replace(vm.metadata, namespace=namespace)
-    return vm
 
 
 def _read(data: bytes) -> VirtualMachine:
@@ -78,7 +84,7 @@ def _expand(vm: VirtualMachine, refuse: Refuse) -> Search[bytes]:
 
 
 def add_empty_members(vm: VirtualMachine) -> None:
-    """Add the members that KubeVirt writes even if they are empty."""
+    """Add the fields that KubeVirt writes even if they are empty."""
     template = vm.spec.template
     template.metadata = template.metadata or ObjectMeta()
     if template.spec is not None:

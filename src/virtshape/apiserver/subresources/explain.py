@@ -1,11 +1,11 @@
 """
 Explain the VM in a request body: the expanded VM, the origin of each field, and all violations. Nothing is stored.
 
-Violations are those that admission would report. They are part of the result and do not make the request fail.
+Violations are those that admission would report. Violations are part of the result and do not make the request fail.
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -34,37 +34,54 @@ class FieldOrigin(Struct, omit_defaults=True):
     """A field of the expanded VM: its value, its origin, and the name and revision of the object that set it."""
 
     field: str
-    value: object
+    """The path of the field."""
+    value: Any
+    """The value of the field."""
     origin: str
+    """The origin of the value: `user`, `instancetype`, `flavor`, `preference` or `default`."""
     source: str = ""
+    """The name of the object that set the value; absent for defaults."""
     revision: str = ""
+    """The ControllerRevision from which that object's content was read, if any."""
 
 
 class Problem(Struct):
-    """A problem with one field."""
+    """A problem with one field, or with several fields that conflict."""
 
     field: str
+    """The path of the field, or several paths separated by commas."""
     reason: str
+    """The reason as in the causes of a Status, such as `FieldValueInvalid`."""
     message: str
+    """The description of the problem."""
 
 
 class Inferred(Struct, rename="camel"):
     """A reference that was inferred from a volume."""
 
     field: str
+    """The path of the reference, such as `spec.instancetype`."""
     kind: str
+    """The kind of the object that was inferred."""
     name: str
+    """The name of the object that was inferred."""
     volume: str
+    """The volume that the object was inferred from."""
 
 
 class VMExplanation(Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """The explanation of a VM; `virtual_machine` and `origins` are empty if the VM cannot be expanded."""
+    """The explanation of a VM: the expanded VM, the origins of its fields, and its violations and warnings."""
 
     virtual_machine: VirtualMachine | None = None
+    """The expanded VM; absent if the VM cannot be expanded."""
     origins: list[FieldOrigin]
+    """The origin of each field of the expanded VM; empty if the VM cannot be expanded."""
     inferred: list[Inferred]
+    """References that were inferred from volumes."""
     problems: list[Problem]
+    """All violations for which admission would reject the VM."""
     warnings: list[Problem]
+    """All warnings that admission would return."""
 
 
 class _Expansion(NamedTuple):
@@ -75,7 +92,7 @@ class _Expansion(NamedTuple):
 
 
 def explain_sent(data: bytes, namespace: str, cluster: ClusterState) -> Steps[bytes]:
-    """Explain the VM in a request body; raise 400 if it is not a VM."""
+    """Return the explanation of the VM in a request body, as JSON; raise StatusError 400 if the VM is invalid."""
     vm = read_sent(data, namespace)
     submission = Submission(KINDS[VIRTUAL_MACHINES], to_tree(vm), None, stored=False)
     expansion = yield from _expand(vm)
@@ -93,12 +110,12 @@ def explain_sent(data: bytes, namespace: str, cluster: ClusterState) -> Steps[by
 
 
 def describe_problems(errors: Iterable[FieldError]) -> list[Problem]:
-    """Return problems in the format of responses, without duplicates."""
+    """Convert problems to the response format, without duplicates."""
     return [Problem(error.field, error.reason, error.message) for error in dict.fromkeys(errors)]
 
 
 def _expand(vm: VirtualMachine) -> Steps[_Expansion]:
-    """Expand the VM in place, with a record of what sets each field."""
+    """Expand the VM in place, and record the source of each field."""
     volumes = {role: _find_inference_volume(vm, role) for role in INFERRED}
     inferred: list[Inferred] = []
     try:

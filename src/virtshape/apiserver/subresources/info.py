@@ -1,23 +1,21 @@
 """Documents of the subresource API: version and health."""
 
-import platform
-import sys
 from importlib.metadata import version
 from typing import Final
 
 import msgspec
 
-from virtshape.api.architecture import format_platform
-from virtshape.apiserver.capability import ACTION_VERSIONS
+from virtshape.apiserver.discovery.version import describe_build
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.subresources.route import PREFIX
+from virtshape.apiserver.supportedverbs import ACTION_VERSIONS
 
 _HEALTHY: Final = msgspec.json.encode({"apiserver": {"connectivity": "ok"}})
 
 
 def find_info_response(request: Request) -> Response | None:
-    """Return the version or health document at the requested path, or None."""
+    """Return the version or health document at the requested path, or None if the path has no document."""
     parts = request.path.removeprefix(PREFIX).split("/")
     if request.method not in ("GET", "HEAD") or len(parts) != 2 or parts[0] not in ACTION_VERSIONS:
         return None
@@ -32,14 +30,4 @@ def find_info_response(request: Request) -> Response | None:
 
 def write_version() -> bytes:
     """Return the document that `virtctl version` shows."""
-    return msgspec.json.encode(
-        {
-            "gitVersion": f"v{version('virtshape')}",
-            "gitCommit": "",
-            "gitTreeState": "",
-            "buildDate": "1970-01-01T00:00:00Z",
-            "goVersion": f"python{platform.python_version()}",
-            "compiler": sys.implementation.name,
-            "platform": format_platform(),
-        }
-    )
+    return msgspec.json.encode(describe_build(f"v{version('virtshape')}"))

@@ -1,4 +1,4 @@
-"""ObjectStore: the protocol for actions to read and change VMs and VMIs, and its embedded implementation."""
+"""ObjectStore: the protocol by which actions read and change VMs and VMIs, and its embedded implementation."""
 
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
@@ -6,6 +6,7 @@ from typing import Final, Protocol, TypeVar
 from virtshape.admission.clusterstate import ClusterState, Steps
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
+from virtshape.api.status import StatusError
 from virtshape.api.times import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.admission.storestate import StoreState
@@ -13,7 +14,7 @@ from virtshape.apiserver.message import Request
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.subresources.crossnamespace import CallerReads
-from virtshape.apiserver.subresources.running import STALE, Change, conflict
+from virtshape.apiserver.subresources.startstop import STALE, Change, conflict
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import WriteContext, change_object
 from virtshape.resolve.reference import Reference
@@ -33,14 +34,27 @@ class ObjectStore(Protocol):
     async def change(
         self, request: Request, kind: Kind, namespace: str, name: str, change: Change, *, dry_run: bool
     ) -> None:
-        """Write a change to an object, as the system user."""
+        """Write a change to an object, as the user of virtshape's API server."""
 
     @property
     def cluster(self) -> ClusterState:
         """The state of the cluster, for admission decisions."""
 
     async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
-        """Run a search, which may be started twice; `reads` authorizes reads in other namespaces."""
+        """
+        Run the search that `start` creates, and return its result; `reads` authorizes reads in other namespaces.
+
+        `start` may be called more than once.
+        """
+
+
+async def get_object(objects: ObjectStore, kind: Kind, namespace: str, name: str, called: str) -> bytes:
+    """Return a VM or VMI as JSON; if it does not exist, raise StatusError 404 with `called` as the name of its kind."""
+    found = await objects.find(kind, namespace, name)
+    if found is None:
+        error = StatusError(404, "NotFound", f'{called}.kubevirt.io "{name}" not found')
+        raise error.about("kubevirt.io", called, name)
+    return found
 
 
 def require_expected(stored: JsonObject, change: Change, kind: str, name: str) -> None:
@@ -78,7 +92,7 @@ class EmbeddedObjects:
         await change_object(self._context, request, target, APISERVER_USER, options, apply, [], retries=True)
 
     async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
-        """Run a search on the objects in the store."""
+        """Return the result of a search on the objects in the store."""
         search, found = start(), None
         while True:
             try:

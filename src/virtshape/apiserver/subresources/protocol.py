@@ -19,7 +19,7 @@ class GuestStreams(Protocol):
 
     @property
     def reports_agents(self) -> bool:
-        """True if VMIs have a condition while their agent is connected; otherwise only a query shows whether it is."""
+        """True if a condition of each VMI shows whether its agent is connected; otherwise only a query shows this."""
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Run an action on the guest and wait for it."""

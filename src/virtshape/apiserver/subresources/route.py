@@ -5,9 +5,9 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.api.kinds import Kind, find_kind
-from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.route import Route
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTION_VERSIONS
 
 PREFIX: Final = f"/apis/{ACTION_GROUP}/"
 VIRTUAL_MACHINES: Final = "virtualmachines"
@@ -15,6 +15,13 @@ VIRTUAL_MACHINE_INSTANCES: Final = "virtualmachineinstances"
 EXPAND: Final = "expand-vm-spec"
 EXPLAIN: Final = "explain-vm-spec"
 COMPATIBILITY: Final = "check-compatibility"
+CUSTOMIZE: Final = "customize-instancetype"
+FIT: Final = "check-fit"
+IMPORT: Final = "preview-import"
+MIGRATE_TYPE: Final = "preview-migrate-type"
+RECOMMEND: Final = "recommend-instancetypes"
+PREVIEWS: Final = (COMPATIBILITY, CUSTOMIZE, FIT, EXPLAIN, IMPORT, MIGRATE_TYPE, RECOMMEND)
+"""Resources that compute a result from objects and store nothing; all users who may use VMs may use these."""
 
 Verb = Literal["get", "update"]
 
@@ -40,14 +47,13 @@ _METHODS: Final[dict[tuple[str, str], tuple[Verb, tuple[str, ...]]]] = {
     (VIRTUAL_MACHINE_INSTANCES, "filesystemlist"): ("get", ("GET",)),
     (VIRTUAL_MACHINE_INSTANCES, "consolelog"): ("get", ("GET",)),
     (EXPAND, ""): ("update", ("PUT",)),
-    (EXPLAIN, ""): ("update", ("PUT",)),
-    (COMPATIBILITY, ""): ("update", ("PUT",)),
+    **{(preview, ""): ("update", ("PUT",)) for preview in PREVIEWS},
 }
 
 
 class ActionRoute(Struct, frozen=True):
     """
-    One action on one object; `resource`, `action` and `arguments` are as in the path.
+    One action on one object; `resource`, `action` and `arguments` are parts of the path.
 
     `verb` is None for an unsupported method.
     """
@@ -62,7 +68,7 @@ class ActionRoute(Struct, frozen=True):
 
     @property
     def audited(self) -> Route:
-        """The equivalent route of a resource, for authorization and the audit log."""
+        """The route that authorization and the audit log use for this action."""
         kind = KINDS[self.resource]._replace(group=ACTION_GROUP, version=self.version, plural=self.resource)
         return Route(self.verb, kind, self.namespace, self.name, self.action)
 
@@ -77,8 +83,7 @@ KINDS: Final = {
     VIRTUAL_MACHINES: _get_kind("VirtualMachine"),
     VIRTUAL_MACHINE_INSTANCES: _get_kind("VirtualMachineInstance"),
     EXPAND: _get_kind("VirtualMachine"),
-    EXPLAIN: _get_kind("VirtualMachine"),
-    COMPATIBILITY: _get_kind("VirtualMachine"),
+    **{preview: _get_kind("VirtualMachine") for preview in PREVIEWS},
 }
 """The kind of each resource that has actions."""
 
@@ -104,7 +109,7 @@ def find_action(request: Request) -> ActionRoute | None:
 
 
 def _takes(action: str, arguments: list[str]) -> bool:
-    """Return True if an action takes these arguments: a port and an optional protocol for portforward, else none."""
+    """Return True if an action accepts these arguments: a port and an optional protocol for portforward, else none."""
     if action != "portforward":
         return not arguments
     return len(arguments) in (1, 2) and all(arguments) and arguments[0].isdecimal() and arguments[0].isascii()

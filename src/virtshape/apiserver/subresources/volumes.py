@@ -25,8 +25,8 @@ from virtshape.api.kubevirt.volume import (
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import find_controller
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.guests import NOT_RUNNING, name_of
-from virtshape.apiserver.subresources.running import Change, conflict
+from virtshape.apiserver.subresources.guestactions import NOT_RUNNING, name_of
+from virtshape.apiserver.subresources.startstop import Change, conflict
 from virtshape.engine.volumehotplug import apply_volume_request, check_hotplugged_disk, get_claim_name
 
 NOT_ON_CLUSTERS: Final = (
@@ -40,7 +40,7 @@ _INSTANCE: Final = "virtualmachineinstance"
 
 
 class AddOptions(Struct, rename="camel"):
-    """Options of addvolume; the name of the disk is that of the volume."""
+    """Options of the action `addvolume`; the name of the disk is that of the volume."""
 
     name: str = ""
     disk: JsonObject | None = None
@@ -49,7 +49,7 @@ class AddOptions(Struct, rename="camel"):
 
 
 class RemoveOptions(Struct, rename="camel"):
-    """Options of removevolume."""
+    """Options of the action `removevolume`."""
 
     name: str = ""
     dry_run: list[str] = []
@@ -62,7 +62,7 @@ VOLUME_ACTIONS: Final[dict[str, type[AddOptions] | type[RemoveOptions]]] = {
 
 
 def read_volume_request(options: AddOptions | RemoveOptions) -> VirtualMachineVolumeRequest:
-    """Return the request; raise StatusError if a required option is missing."""
+    """Build the volume request from these options; raise StatusError if an option is missing or invalid."""
     if isinstance(options, RemoveOptions):
         if not options.name:
             raise StatusError(400, "BadRequest", "RemoveVolumeOptions requires name to be set")
@@ -121,7 +121,7 @@ def preview_on_vm(vm: VirtualMachine, request: VirtualMachineVolumeRequest) -> C
 
 
 def request_on_vmi(vmi: VirtualMachineInstance, request: VirtualMachineVolumeRequest) -> Change:
-    """Return the change to a VMI without a VM; raise StatusError if the VMI does not allow it."""
+    """Return the change to a VMI that no VM owns; raise StatusError if the VMI does not allow the request."""
     owner = find_controller(vmi.metadata)
     if owner is not None and owner.kind == "VirtualMachine":
         message = (

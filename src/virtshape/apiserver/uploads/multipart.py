@@ -10,7 +10,7 @@ from typing import Final
 from multipart import MultipartError, MultipartSegment, ParserLimitReached, PushMultipartParser, parse_options_header
 
 MAX_HEAD_BYTES: Final = 64 * 1024
-"""Maximum bytes of a field's headers."""
+"""Maximum size of a field's headers."""
 MAX_BOUNDARY_LENGTH: Final = 70
 _FIELD: Final = "file"
 
@@ -23,7 +23,7 @@ class FormError(Exception):
 
 
 async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
-    """Yield the chunks of the file and skip all other fields; raise FormError if there is no file."""
+    """Yield the chunks of the file and skip all other fields; raise FormError if the form is invalid or has no file."""
     parser = PushMultipartParser(_find_boundary(content_type), max_header_size=MAX_HEAD_BYTES)
     in_file = False
     while data := await read():

@@ -31,15 +31,15 @@ from virtshape.apiserver.uploads.tokens import SECONDS, Grant, UploadTokens
 from virtshape.store.store import Store
 
 READY_SECONDS: Final = 10.0
-"""How long an upload waits for its claim to become ready."""
+"""How long an upload waits for its claim to become ready, in seconds."""
 STALL_SECONDS: Final = 300.0
-"""How long a client may send nothing."""
+"""Maximum time between two chunks of an upload, in seconds."""
 RECHECK_SECONDS: Final = 0.2
 _BEARER: Final = re.compile(r"Bearer\s+([A-Za-z0-9\-._~+/]+=*)", re.IGNORECASE)
 
 
 class Uploads:
-    """Issues upload tokens and receives uploads; without a sink, both fail."""
+    """Issues upload tokens and receives uploads; if `sink` is None, all requests are rejected with 501."""
 
     def __init__(self, store: Store, sink: UploadSink | None, audit: AuditLog) -> None:
         self._store = store
@@ -47,8 +47,13 @@ class Uploads:
         self._audit = audit
         self._tokens = UploadTokens()
 
+    @property
+    def has_storage(self) -> bool:
+        """True if there is storage for uploads."""
+        return self._sink is not None
+
     def answer_token_request(self, request: UploadTokenRequest, namespace: str, user: User) -> UploadTokenRequest:
-        """Return the request with a token; raise StatusError if the claim accepts no upload."""
+        """Return the token request with a token in its status; raise StatusError if the claim accepts no upload."""
         self._require_sink()
         target, now = get_target(self._store, namespace, request.spec.pvc_name), time.time()
         grant = Grant(
@@ -140,7 +145,7 @@ class Uploads:
 
     def _get_target(self, grant: Grant) -> Target:
         target = get_target(self._store, grant.namespace, grant.name)
-        # The claim of a DataVolume may be created after the token was issued.
+        # The token may have been issued for a DataVolume whose claim was created later.
         if grant.uid not in (target.uid, target.key):
             raise StatusError(401, "Unauthorized", f"the token is for an earlier PVC {grant.name}, which was deleted")
         return target
@@ -161,7 +166,7 @@ class Uploads:
 async def list_pieces(
     read: Callable[[], Awaitable[bytes]], route: UploadRoute, content_type: str
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the chunks of the file in a request body."""
+    """Yield the chunks of the file in a request body; raise StatusError 408 after STALL_SECONDS without data."""
 
     async def read_in_time() -> bytes:
         try:

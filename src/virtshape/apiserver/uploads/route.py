@@ -8,7 +8,7 @@ _VERSIONS: Final = ("v1beta1", "v1alpha1")
 
 
 class UploadRoute(Struct, frozen=True):
-    """How the file of an upload is sent, and when the server responds."""
+    """How a client uploads the file, and when the server responds."""
 
     is_form: bool = False
     """Whether the file is a field of a form."""

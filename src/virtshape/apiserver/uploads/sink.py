@@ -10,7 +10,7 @@ from virtshape.api.cdi import Content
 
 
 class IncomingUpload(Struct, frozen=True, kw_only=True):
-    """The properties of an upload before it starts."""
+    """What is known about an upload before it starts."""
 
     key: str
     content: Content = "kubevirt"
@@ -29,14 +29,14 @@ class UploadSinkError(Exception):
 
 
 class UploadWriter(Protocol):
-    """Writes one upload."""
+    """Receives the chunks of one upload."""
 
     async def write(self, data: bytes) -> None:
         """Store the next chunk; raise UploadSinkError if there is no room."""
 
 
 class UploadSink(Protocol):
-    """Stores uploads."""
+    """Stores uploads until they fill a claim."""
 
     def receive(
         self, upload: IncomingUpload, is_wanted: Callable[[], bool]
@@ -44,6 +44,6 @@ class UploadSink(Protocol):
         """
         Return a context manager that stores an upload.
 
-        If its block succeeds and `is_wanted` still returns True, the upload is inspected and used; otherwise it is
-        deleted. Raise UploadSinkError if an upload for the same key is in progress, or if the data cannot be used.
+        If its block succeeds and `is_wanted` still returns True, the upload is inspected and used; otherwise the upload
+        is deleted. Raise UploadSinkError if an upload for the same key is in progress, or if the data cannot be used.
         """

@@ -43,13 +43,13 @@ class Target(Struct, frozen=True, kw_only=True):
     is_ready: bool = False
     is_filled: bool = False
     failures: int = 0
-    """How many uploads could not be used."""
+    """Number of uploads whose data could not be used."""
     message: str = ""
-    """Why the last upload could not be used."""
+    """The reason why the data of the last upload could not be used."""
 
 
 def get_target(store: Store, namespace: str, name: str) -> Target:
-    """Return the upload target with this claim name; raise StatusError if it accepts no upload."""
+    """Return the upload target with this claim name; raise StatusError if the target accepts no upload."""
     volume = _find_volume(store, namespace, name)
     record = store.get(Key(CLAIMS, namespace, name))
     if record is not None:

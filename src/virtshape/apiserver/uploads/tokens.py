@@ -44,13 +44,13 @@ class UploadTokens:
         return self._signatures.encode(msgspec.json.encode(grant), self._key, _ALGORITHM)
 
     def read(self, token: str, now: float) -> Grant:
-        """Return the grant in a token; raise TokenError if it is not valid now."""
+        """Return the grant in a token; raise TokenError if the token is not valid now."""
         if len(token) > MAX_TOKEN_CHARACTERS:
             raise TokenError(f"the token has more than {MAX_TOKEN_CHARACTERS} characters")
         try:
             body = self._signatures.decode(token, self._key, [_ALGORITHM])
         except (PyJWTError, ValueError) as error:
-            raise TokenError("this server has not issued the token since it started: request a new one") from error
+            raise TokenError("the token was not issued since this server started: request a new one") from error
         grant = msgspec.json.decode(body, type=Grant)
         if grant.expires + LEEWAY_SECONDS <= now:
             raise TokenError("the token has expired")

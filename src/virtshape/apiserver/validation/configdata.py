@@ -15,6 +15,7 @@ from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.validation.violation import invalid_value, required_value, too_long_value
+from virtshape.api.wellknown import ACCOUNT_TOKEN_TYPE
 
 MAX_DATA_BYTES: Final = 1024 * 1024
 """Maximum total size of the decoded values of a ConfigMap or Secret."""
@@ -36,7 +37,7 @@ _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
 def check_config_data(kind: Kind, tree: JsonObject) -> list[FieldError]:
-    """Return the problems with a ConfigMap or Secret; an empty list for other kinds."""
+    """Return the problems with a ConfigMap or Secret, none for other kinds; raise StatusError if base64 is invalid."""
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []
     encoded = "data" if kind.kind == "Secret" else "binaryData"
@@ -86,7 +87,7 @@ def _check_type(secret: JsonObject) -> Iterator[FieldError]:
     if wanted == "kubernetes.io/basic-auth" and not any(key in data for key in _BASIC):
         for key in _BASIC:
             yield required_value(f"data[{key}]")
-    if wanted == "kubernetes.io/service-account-token":
+    if wanted == ACCOUNT_TOKEN_TYPE:
         annotations = (secret.get("metadata") or {}).get("annotations") or {}
         if not annotations.get(_ACCOUNT):
             yield required_value(f"metadata.annotations[{_ACCOUNT}]")

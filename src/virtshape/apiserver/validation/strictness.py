@@ -16,7 +16,7 @@ from virtshape.api.validation.metadata import check_submitted
 from virtshape.api.validation.normalize import normalize_object
 from virtshape.api.validation.schema import check_schema, is_normal
 from virtshape.api.validation.violation import invalid_error, invalid_object_error, invalid_value
-from virtshape.apiserver.managedfields.ssa import find_undeclared, typed_patch_error
+from virtshape.apiserver.managedfields.serversideapply import find_undeclared, typed_patch_error
 from virtshape.apiserver.patches.jsonpatch import find_unknown_members
 
 MAX_WARNING_CHARACTERS: Final = 4096
@@ -26,10 +26,11 @@ def admit_fields(
     tree: JsonObject, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False
 ) -> tuple[JsonObject, list[str]]:
     """
-    Return the tree without unknown fields and nulls, and warnings about fields.
+    Return the object without unknown fields and nulls, and warnings about unknown and duplicate fields.
 
-    `text` is the JSON that the tree was decoded from, if any. The same tree is returned if nothing was dropped.
-    Problems with the metadata of a new object are reported only together with other problems.
+    `text` is the JSON that the object was decoded from, if any. The same dict is returned if nothing was dropped.
+    Raise StatusError if the object violates its schema, or if validation is strict and there are such fields. Problems
+    with the metadata of a new object are reported only together with other problems.
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
@@ -65,7 +66,7 @@ def validate_part(tree: JsonObject, kind: Kind) -> None:
 
 
 def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:
-    """Return the problems with the text of a patch; raise StatusError if there are any and validation is strict."""
+    """Return warnings about duplicate and unknown fields in a patch; if validation is strict, raise StatusError."""
     if validation == "Ignore":
         return []
     prefix = "json patch " if are_operations else ""
@@ -80,14 +81,14 @@ def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: 
 
 def find_duplicates(text: bytes, tree: Any) -> list[str]:
     """Return the paths of duplicate keys; `tree` is the decoded text."""
-    # Decoding drops a colon with each duplicate key. Only an escaped colon could hide this.
+    # If the text has duplicate keys, it has fewer colons after decoding, unless escaped colons hide the difference.
     if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(tree).count(b":"):
         return []
     return find_duplicate_keys(text)
 
 
 def limit_warnings(warnings: list[str]) -> list[str]:
-    """Return the warnings up to the maximum total length."""
+    """Return the first warnings whose total length is at most MAX_WARNING_CHARACTERS."""
     left = MAX_WARNING_CHARACTERS
     for index, warning in enumerate(warnings):
         left -= len(warning)

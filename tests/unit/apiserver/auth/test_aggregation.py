@@ -45,7 +45,9 @@ def test_roles_that_aggregate_each_other_share_all_rules() -> None:
         ("Near", None, False),
     ],
 )
-def test_aggregated_role_selects_by_expressions(operator: str, values: list[str] | None, selected: bool) -> None:
+def test_aggregated_role_selects_roles_by_label_expressions(
+    operator: str, values: list[str] | None, selected: bool
+) -> None:
     expression = {"key": "x", "operator": operator, "values": values}
     role = build_role(name="a", aggregationRule={"clusterRoleSelectors": [{"matchExpressions": [expression]}]})
     leaf = build_role(READER, name="leaf", labels={"x": "y"})

@@ -27,8 +27,8 @@ ROBOT = ("serviceaccounts", "prod", "robot")
 ROBOT_NAME = "system:serviceaccount:prod:robot"
 
 
-class World:
-    """An authenticator with a clock and live objects that tests change."""
+class AuthenticatorHarness:
+    """An authenticator whose clock and live objects tests can change."""
 
     def __init__(self, directory: Path) -> None:
         self.now = START
@@ -77,17 +77,17 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def harness(tmp_path: Path) -> AuthenticatorHarness:
+    return AuthenticatorHarness(tmp_path)
 
 
 def read_claims(token: str) -> Any:
     return msgspec.json.decode(urlsafe_b64decode(token.split(".")[1] + "=="))
 
 
-def assert_refused(world: World, token: str) -> None:
+def assert_refused(harness: AuthenticatorHarness, token: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        world.ask(token)
+        harness.ask(token)
     assert to_tree(refusal.value.status) == {
         "apiVersion": "v1",
         "kind": "Status",
@@ -103,8 +103,8 @@ ADMIN = User("admin", ("system:masters", "system:authenticated"), "admin-uid")
 
 
 @pytest.mark.parametrize("header", ["Bearer {}", "bearer {}", "Bearer   {} "])
-def test_registered_token_authenticates_its_user(world: World, header: str) -> None:
-    assert world.authenticator.authenticate(header.format(ADMIN_TOKEN)) == ADMIN
+def test_registered_token_authenticates_its_user(harness: AuthenticatorHarness, header: str) -> None:
+    assert harness.authenticator.authenticate(header.format(ADMIN_TOKEN)) == ADMIN
 
 
 @pytest.mark.parametrize(
@@ -123,42 +123,42 @@ def test_registered_token_authenticates_its_user(world: World, header: str) -> N
         "Bearer ..",
     ],
 )
-def test_invalid_credentials_are_rejected(world: World, header: str | None) -> None:
+def test_invalid_credentials_are_rejected(harness: AuthenticatorHarness, header: str | None) -> None:
     with pytest.raises(StatusError) as refusal:
-        world.authenticator.authenticate(header)
+        harness.authenticator.authenticate(header)
     assert (refusal.value.code, refusal.value.message) == (401, "Unauthorized")
 
 
-def test_registry_stores_no_token(world: World) -> None:
-    assert ADMIN_TOKEN not in world.path.read_text()
-    assert world.path.stat().st_mode & 0o777 == 0o600
+def test_user_registry_does_not_store_tokens_in_plain_text(harness: AuthenticatorHarness) -> None:
+    assert ADMIN_TOKEN not in harness.path.read_text()
+    assert harness.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_token_expires(world: World) -> None:
-    world.registry.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
-    assert world.ask("t").name == "bob"
-    world.now += 2
-    assert_refused(world, "t")
+def test_user_token_expires(harness: AuthenticatorHarness) -> None:
+    harness.registry.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
+    assert harness.ask("t").name == "bob"
+    harness.now += 2
+    assert_refused(harness, "t")
 
 
-def test_registry_changes_by_another_process_are_seen(world: World) -> None:
-    other = UserRegistry(world.path, world.clock)
+def test_user_registry_changes_by_another_process_take_effect(harness: AuthenticatorHarness) -> None:
+    other = UserRegistry(harness.path, harness.clock)
     other.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START, uid="b"))
-    assert world.ask("t") == User("bob", ("dev", "system:authenticated"), "b")
+    assert harness.ask("t") == User("bob", ("dev", "system:authenticated"), "b")
     other.remove("bob")
-    world.now += CACHE_SECONDS
-    assert_refused(world, "t")
-    assert world.ask(ADMIN_TOKEN) == ADMIN
+    harness.now += CACHE_SECONDS
+    assert_refused(harness, "t")
+    assert harness.ask(ADMIN_TOKEN) == ADMIN
 
 
-def test_unreadable_registry_error_names_the_file(world: World) -> None:
-    world.path.write_text("scribble")
+def test_error_for_an_unreadable_user_registry_names_the_file(harness: AuthenticatorHarness) -> None:
+    harness.path.write_text("scribble")
     with pytest.raises(UserRegistryError, match=r"users\.json is not a user registry"):
-        UserRegistry(world.path)
+        UserRegistry(harness.path)
 
 
-def test_service_account_token_has_kubernetes_claims(world: World) -> None:
-    claims = read_claims(world.token(expiration_seconds=600))
+def test_service_account_token_has_kubernetes_claims(harness: AuthenticatorHarness) -> None:
+    claims = read_claims(harness.token(expiration_seconds=600))
     assert len(claims.pop("jti")) == 36
     assert claims == {
         "aud": [ISSUER],
@@ -171,9 +171,9 @@ def test_service_account_token_has_kubernetes_claims(world: World) -> None:
     }
 
 
-def test_service_account_user_has_its_groups(world: World) -> None:
-    token = world.token()
-    assert world.ask(token) == User(
+def test_service_account_user_is_a_member_of_the_service_account_groups(harness: AuthenticatorHarness) -> None:
+    token = harness.token()
+    assert harness.ask(token) == User(
         ROBOT_NAME,
         ("system:serviceaccounts", "system:serviceaccounts:prod", "system:authenticated"),
         "robot-uid",
@@ -181,10 +181,10 @@ def test_service_account_user_has_its_groups(world: World) -> None:
     )
 
 
-def test_token_request_response_is_complete(world: World) -> None:
-    response = to_tree(world.request())
+def test_token_request_response_is_complete(harness: AuthenticatorHarness) -> None:
+    response = to_tree(harness.request())
     token = response["status"].pop("token")
-    assert world.ask(token).name == ROBOT_NAME
+    assert harness.ask(token).name == ROBOT_NAME
     assert response == {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
@@ -203,9 +203,9 @@ def test_token_request_response_is_complete(world: World) -> None:
     ("seconds", "problem"),
     [(599, "less than 10 minutes"), (-1, "less than 10 minutes"), ((1 << 32) + 1, "larger than 2^32 seconds")],
 )
-def test_invalid_token_duration_is_rejected(world: World, seconds: int, problem: str) -> None:
+def test_invalid_token_duration_is_rejected(harness: AuthenticatorHarness, seconds: int, problem: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        world.token(expiration_seconds=seconds)
+        harness.token(expiration_seconds=seconds)
     message = f"Invalid value: {seconds}: may not specify a duration {problem}"
     assert refusal.value.code == 422
     assert [(cause.field, cause.message) for cause in refusal.value.causes] == [("spec.expirationSeconds", message)]
@@ -219,29 +219,31 @@ def test_invalid_token_duration_is_rejected(world: World, seconds: int, problem:
         pytest.param({"kind": "ConfigMap", "name": "web"}, 400, id="unsupported kind"),
     ],
 )
-def test_token_bound_to_missing_object_is_rejected(world: World, reference: dict[str, str], code: int) -> None:
+def test_token_bound_to_a_missing_recreated_or_unsupported_object_is_rejected(
+    harness: AuthenticatorHarness, reference: dict[str, str], code: int
+) -> None:
     with pytest.raises(StatusError) as refusal:
-        world.token(bound_object_ref=BoundObjectReference(**reference))
+        harness.token(bound_object_ref=BoundObjectReference(**reference))
     assert refusal.value.code == code
 
 
-def test_token_request_for_missing_service_account_fails(world: World) -> None:
-    del world.uids[ROBOT]
+def test_token_request_for_missing_service_account_fails(harness: AuthenticatorHarness) -> None:
+    del harness.uids[ROBOT]
     with pytest.raises(StatusError) as refusal:
-        world.token()
+        harness.token()
     assert (refusal.value.code, refusal.value.message) == (404, 'serviceaccounts "robot" not found')
 
 
 @pytest.mark.parametrize("uid", [None, "another"], ids=["deleted", "recreated"])
-def test_token_is_invalid_after_its_service_account_is_deleted(world: World, uid: str | None) -> None:
-    token = world.token()
-    world.ask(token)
+def test_token_is_invalid_after_its_service_account_is_deleted(harness: AuthenticatorHarness, uid: str | None) -> None:
+    token = harness.token()
+    harness.ask(token)
     if uid is None:
-        del world.uids[ROBOT]
+        del harness.uids[ROBOT]
     else:
-        world.uids[ROBOT] = uid
-    world.authenticator.forget()
-    assert_refused(world, token)
+        harness.uids[ROBOT] = uid
+    harness.authenticator.forget()
+    assert_refused(harness, token)
 
 
 @pytest.mark.parametrize(
@@ -249,30 +251,39 @@ def test_token_is_invalid_after_its_service_account_is_deleted(world: World, uid
     [("Pod", ("pods", "prod", "web"), "pod-uid"), ("Node", ("nodes", "", "n1"), "node-uid")],
 )
 def test_bound_token_is_invalid_after_its_object_is_deleted(
-    world: World, kind: str, key: tuple[str, str, str], uid: str
+    harness: AuthenticatorHarness, kind: str, key: tuple[str, str, str], uid: str
 ) -> None:
-    token = world.token(bound_object_ref=BoundObjectReference(api_version="v1", kind=kind, name=key[2]))
+    token = harness.token(bound_object_ref=BoundObjectReference(api_version="v1", kind=kind, name=key[2]))
     assert read_claims(token)["kubernetes.io"][kind.lower()] == {"name": key[2], "uid": uid}
-    assert world.ask(token).extra[f"authentication.kubernetes.io/{kind.lower()}-uid"] == (uid,)
-    del world.uids[key]
-    world.authenticator.forget()
-    assert_refused(world, token)
+    assert harness.ask(token).extra[f"authentication.kubernetes.io/{kind.lower()}-uid"] == (uid,)
+    del harness.uids[key]
+    harness.authenticator.forget()
+    assert_refused(harness, token)
 
 
-def test_token_for_other_audience_is_rejected(world: World) -> None:
-    token = world.token(audiences=["vault"])
-    assert_refused(world, token)
-    assert world.authenticator.review_token(token, ["vault", "other"]).audiences == ("vault",)
+def test_token_for_another_audience_is_rejected(harness: AuthenticatorHarness) -> None:
+    token = harness.token(audiences=["vault"])
+    assert_refused(harness, token)
+    assert harness.authenticator.review_token(token, ["vault", "other"]).audiences == ("vault",)
     with pytest.raises(TokenError, match="valid for audiences"):
-        world.authenticator.review_token(token, ["other"])
+        harness.authenticator.review_token(token, ["other"])
 
 
-def test_expired_token_is_rejected_although_cached(world: World) -> None:
-    token = world.token(expiration_seconds=600)
-    world.now += 599
-    world.ask(token)
-    world.now += 1
-    assert_refused(world, token)
+def test_expired_token_is_rejected_even_if_it_is_cached(harness: AuthenticatorHarness) -> None:
+    token = harness.token(expiration_seconds=600)
+    harness.now += 599
+    harness.ask(token)
+    harness.now += 1
+    assert_refused(harness, token)
+
+
+def test_deleted_account_is_rejected_after_the_clock_was_set_back(harness: AuthenticatorHarness) -> None:
+    harness.now += 60  # the token must be valid at the earlier time
+    token = harness.token(expiration_seconds=600)
+    harness.ask(token)
+    harness.now -= 5
+    harness.uids.clear()
+    assert_refused(harness, token)
 
 
 def _encode(tree: object) -> str:
@@ -306,31 +317,31 @@ FORGERIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
-def test_forged_token_is_rejected(world: World, forge: Any) -> None:
-    assert_refused(world, forge(world.token()))
+def test_forged_token_is_rejected(harness: AuthenticatorHarness, forge: Any) -> None:
+    assert_refused(harness, forge(harness.token()))
 
 
-def test_token_header_names_algorithm_and_key(world: World) -> None:
-    header = urlsafe_b64decode(world.token().split(".")[0] + "==")
-    assert header == msgspec.json.encode({"alg": "ES256", "kid": world.signer.key_id})
+def test_token_header_names_algorithm_and_key(harness: AuthenticatorHarness) -> None:
+    header = urlsafe_b64decode(harness.token().split(".")[0] + "==")
+    assert header == msgspec.json.encode({"alg": "ES256", "kid": harness.signer.key_id})
 
 
-def test_token_without_key_id_is_accepted(world: World) -> None:
+def test_token_without_key_id_is_accepted(harness: AuthenticatorHarness) -> None:
     key = make_key()
-    world.authenticator = Authenticator(world.registry, TokenSigner(key), world.find_uid, clock=world.clock)
-    body = urlsafe_b64decode(world.token().split(".")[1] + "==")
-    assert world.ask(PyJWS().encode(body, key, "ES256")).name == ROBOT_NAME
+    harness.authenticator = Authenticator(harness.registry, TokenSigner(key), harness.find_uid, clock=harness.clock)
+    body = urlsafe_b64decode(harness.token().split(".")[1] + "==")
+    assert harness.ask(PyJWS().encode(body, key, "ES256")).name == ROBOT_NAME
 
 
-def test_token_with_too_many_audiences_is_rejected(world: World) -> None:
+def test_token_with_too_many_audiences_is_rejected(harness: AuthenticatorHarness) -> None:
     with pytest.raises(StatusError) as refusal:
-        world.token(audiences=["https://audience.example"] * 1000)
+        harness.token(audiences=["https://audience.example"] * 1000)
     assert [cause.field for cause in refusal.value.causes] == ["spec.audiences"]
     assert refusal.value.code == 422
 
 
-def test_token_of_another_server_is_rejected(world: World) -> None:
-    assert_refused(world, world.token(TokenSigner(make_key())))
+def test_token_of_another_server_is_rejected(harness: AuthenticatorHarness) -> None:
+    assert_refused(harness, harness.token(TokenSigner(make_key())))
 
 
 PEER = {
@@ -340,10 +351,10 @@ PEER = {
 }
 
 
-def test_client_certificate_common_name_is_user_and_organizations_are_groups(world: World) -> None:
+def test_client_certificate_common_name_is_user_and_organizations_are_groups(harness: AuthenticatorHarness) -> None:
     certificate = read_certificate(PEER)
     assert certificate == ClientCertificate(User("alice", ("dev", "ops", "system:authenticated")), "0AFE", 1893456000)
-    assert world.authenticator.authenticate(None, certificate) == certificate.user
+    assert harness.authenticator.authenticate(None, certificate) == certificate.user
 
 
 @pytest.mark.parametrize("peer", [None, {}, {"subject": ((("organizationName", "dev"),),)}])
@@ -351,24 +362,24 @@ def test_certificate_without_common_name_has_no_user(peer: dict[str, Any] | None
     assert read_certificate(peer) is None
 
 
-def test_certificate_that_expires_during_a_connection_is_rejected(world: World) -> None:
+def test_certificate_that_expires_during_a_connection_is_rejected(harness: AuthenticatorHarness) -> None:
     certificate = read_certificate(PEER)
-    world.now = 1893456000
+    harness.now = 1893456000
     with pytest.raises(StatusError):
-        world.authenticator.authenticate(None, certificate)
+        harness.authenticator.authenticate(None, certificate)
 
 
-def test_revoked_certificate_is_rejected(world: World) -> None:
+def test_revoked_certificate_is_rejected(harness: AuthenticatorHarness) -> None:
     certificate = read_certificate(PEER)
-    world.registry.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
-    world.authenticator.authenticate(None, certificate)
-    world.registry.remove("alice")
-    world.now += CACHE_SECONDS
+    harness.registry.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
+    harness.authenticator.authenticate(None, certificate)
+    harness.registry.remove("alice")
+    harness.now += CACHE_SECONDS
     with pytest.raises(StatusError):
-        world.authenticator.authenticate(None, certificate)
+        harness.authenticator.authenticate(None, certificate)
 
 
-def test_certificates_with_same_serial_number_are_separate_users(world: World) -> None:
+def test_certificates_with_the_same_serial_number_authenticate_different_users(harness: AuthenticatorHarness) -> None:
     alice, bob = (ClientCertificate(User(name), "01", START + 60) for name in ("alice", "bob"))
-    names = [world.authenticator.authenticate(None, certificate).name for certificate in (alice, bob, alice)]
+    names = [harness.authenticator.authenticate(None, certificate).name for certificate in (alice, bob, alice)]
     assert names == ["alice", "bob", "alice"]

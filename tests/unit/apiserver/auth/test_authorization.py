@@ -79,7 +79,7 @@ RULES: dict[str, tuple[JsonObject, Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("rule", "wanted", "allowed"), RULES.values(), ids=RULES.keys())
-def test_rbac_rule_permits_listed_verbs_and_resources(rule: JsonObject, wanted: Attributes, allowed: bool) -> None:
+def test_rbac_rule_permits_only_listed_verbs_and_resources(rule: JsonObject, wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, build_role(rule), build_binding("User/bob")) is allowed
 
 
@@ -102,7 +102,7 @@ SUBJECTS: dict[str, tuple[User, str, str, bool]] = {
 
 
 @pytest.mark.parametrize(("user", "subject", "namespace", "allowed"), SUBJECTS.values(), ids=SUBJECTS.keys())
-def test_binding_applies_to_its_subjects(user: User, subject: str, namespace: str, allowed: bool) -> None:
+def test_binding_applies_only_to_its_subjects(user: User, subject: str, namespace: str, allowed: bool) -> None:
     assert (
         is_allowed(
             user, build_attributes("get"), build_role(READER), build_binding(subject, namespace=namespace or None)

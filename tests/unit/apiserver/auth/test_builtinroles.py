@@ -74,7 +74,7 @@ EVERYONE: dict[str, tuple[Attributes, bool]] = {
 
 
 @pytest.mark.parametrize(("wanted", "allowed"), EVERYONE.values(), ids=EVERYONE.keys())
-def test_every_authenticated_user_has_the_default_permissions(wanted: Attributes, allowed: bool) -> None:
+def test_authenticated_users_have_exactly_the_default_permissions(wanted: Attributes, allowed: bool) -> None:
     assert is_allowed(BOB, wanted, *build_roles(), *build_bindings()) is allowed
 
 

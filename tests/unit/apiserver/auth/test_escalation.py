@@ -47,7 +47,9 @@ ESCALATIONS: dict[str, tuple[list[JsonObject], list[str]]] = {
 
 
 @pytest.mark.parametrize(("rules", "missing"), ESCALATIONS.values(), ids=ESCALATIONS.keys())
-def test_role_beyond_own_permissions_is_rejected(rules: list[JsonObject], missing: list[str]) -> None:
+def test_role_is_rejected_only_if_it_exceeds_the_permissions_of_the_user(
+    rules: list[JsonObject], missing: list[str]
+) -> None:
     role, authorizer = build_role(*rules, name="new"), Authorizer(GRANTOR)
     prevent_role_escalation(ADMIN, authorizer, role)
     prevent_role_escalation(BOB, authorizer, role, before=role)
@@ -61,7 +63,7 @@ def test_role_beyond_own_permissions_is_rejected(rules: list[JsonObject], missin
     assert refusal.value.code == 403
 
 
-def test_permission_on_one_name_grants_only_that_name() -> None:
+def test_user_with_permission_for_one_name_can_grant_only_that_name() -> None:
     authorizer = Authorizer(
         [build_role(build_rule("get", "secrets", "", resourceNames=["x"])), build_binding("User/bob")]
     )
@@ -91,7 +93,7 @@ def test_aggregation_rule_requires_cluster_admin() -> None:
     prevent_role_escalation(BOB, Authorizer(everything), role)
 
 
-def test_binding_beyond_own_permissions_is_rejected() -> None:
+def test_binding_to_a_role_beyond_the_permissions_of_the_user_is_rejected() -> None:
     big = build_role(build_rule("delete", "virtualmachines"), name="big")
     authorizer = Authorizer([*GRANTOR, big])
     prevent_binding_escalation(BOB, authorizer, build_binding("User/eve"))
@@ -116,7 +118,7 @@ def test_namespace_admin_binds_roles_only_in_that_namespace() -> None:
             prevent_binding_escalation(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", namespace))
 
 
-def test_bind_verb_allows_binding_a_role_beyond_own_permissions() -> None:
+def test_bind_verb_allows_binding_a_role_beyond_the_permissions_of_the_user() -> None:
     bind = build_role(build_rule("bind", "clusterroles", RBAC, resourceNames=["big"]), name="bind")
     big = build_role(build_rule("*", "*", "*"), name="big")
     authorizer = Authorizer([bind, big, build_binding("User/bob", "ClusterRole/bind", "prod")])

@@ -24,7 +24,7 @@ def hosts_of(certificate: x509.Certificate) -> set[str]:
     return {str(name.value) for name in names}
 
 
-def test_all_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
+def test_key_and_certificate_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     pki = Pki(tmp_path / "pki")
     pki.ensure_server_certificate()
     pki.ensure_signing_key()
@@ -33,7 +33,7 @@ def test_all_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "pki").stat().st_mode) == 0o700
 
 
-def test_key_readable_by_others_is_made_private(tmp_path: Path) -> None:
+def test_ca_key_readable_by_others_is_made_private(tmp_path: Path) -> None:
     Pki(tmp_path)
     (tmp_path / "ca.key").chmod(0o644)
     Pki(tmp_path)
@@ -77,7 +77,7 @@ def test_server_certificate_covers_all_host_names(tmp_path: Path) -> None:
         pytest.param(timedelta(), ["192.0.2.8"], True, id="host missing from the certificate"),
     ],
 )
-def test_server_certificate_is_renewed_when_needed(
+def test_server_certificate_is_renewed_only_when_needed(
     tmp_path: Path, later: timedelta, hosts: list[str], is_new: bool
 ) -> None:
     pki = Pki(tmp_path, NOW)
@@ -104,14 +104,23 @@ def test_server_certificate_of_another_ca_is_recreated(tmp_path: Path) -> None:
     assert (tmp_path / "apiserver.crt").read_bytes() != before
 
 
-def test_expiring_ca_is_renewed_with_its_key(tmp_path: Path) -> None:
+def test_expiring_ca_certificate_is_renewed_with_the_same_key(tmp_path: Path) -> None:
     old = Pki(tmp_path, NOW).authority.certificate
     new = Pki(tmp_path, NOW + timedelta(days=3650 - 380)).authority.certificate
     assert new.not_valid_after_utc > old.not_valid_after_utc
     assert (new.public_key(), new.subject) == (old.public_key(), old.subject)
 
 
-def test_ca_key_without_certificate_is_completed(tmp_path: Path) -> None:
+def test_ca_certificate_is_recreated_with_the_same_key_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    old = Pki(tmp_path, NOW).authority.certificate
+    earlier = NOW - timedelta(days=2)
+    pki = Pki(tmp_path, earlier)
+    new = pki.authority.certificate
+    assert new.not_valid_before_utc <= earlier < old.not_valid_before_utc
+    assert new.public_key() == old.public_key()
+
+
+def test_missing_ca_certificate_is_recreated_with_the_existing_key(tmp_path: Path) -> None:
     key = Pki(tmp_path).authority.certificate.public_key()
     (tmp_path / "ca.crt").unlink()
     assert Pki(tmp_path).authority.certificate.public_key() == key
@@ -153,7 +162,7 @@ def test_certificates_do_not_outlive_the_ca(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "text"), [(0xABC, "0ABC"), (0xABCD, "ABCD"), (1, "01")])
-def test_serial_number_has_the_format_of_tls_libraries(number: int, text: str) -> None:
+def test_serial_number_is_formatted_as_in_tls_libraries(number: int, text: str) -> None:
     assert format_serial(number) == text
 
 
@@ -188,7 +197,7 @@ class Handshake:
 def connect(
     server: Pki, trusted: bytes, client: Credential | None, directory: Path, host: str
 ) -> dict[str, Any] | None:
-    """Connect as a client that trusts this authority; return the identity that the server found."""
+    """Connect as a client that trusts the CA `trusted`; return the client certificate that the server received."""
     context = ssl.create_default_context(cadata=trusted.decode())
     if client is not None:
         chain = directory / "client.pem"

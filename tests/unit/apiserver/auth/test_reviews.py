@@ -53,7 +53,7 @@ def assert_refused(code: int, message: str, *arguments: Any, **rest: Any) -> Non
     assert (refusal.value.code, refusal.value.message) == (code, message)
 
 
-def test_self_subject_access_review_answers_for_the_user(context: AuthContext) -> None:
+def test_self_subject_access_review_checks_the_requesting_user(context: AuthContext) -> None:
     for wanted, status in [
         (GET_VM, {"allowed": True, "reason": ALLOWED}),
         (GET_VM | {"verb": "delete"}, {"allowed": False}),
@@ -62,13 +62,13 @@ def test_self_subject_access_review_answers_for_the_user(context: AuthContext) -
         assert review("SelfSubjectAccessReview", context, spec={"resourceAttributes": wanted}) == status
 
 
-def test_self_subject_access_review_answers_for_a_path(context: AuthContext) -> None:
+def test_self_subject_access_review_checks_a_non_resource_path(context: AuthContext) -> None:
     spec = {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
     assert review("SelfSubjectAccessReview", context, spec=spec) == {"allowed": False}
     assert review("SelfSubjectAccessReview", context, ADMIN, spec=spec) == {"allowed": True}
 
 
-def test_subject_access_review_answers_for_another_user(context: AuthContext) -> None:
+def test_subject_access_review_checks_the_user_in_its_spec(context: AuthContext) -> None:
     cases: list[tuple[JsonObject, bool]] = [
         ({"user": "bob"}, True),
         ({"user": "eve"}, False),
@@ -79,7 +79,7 @@ def test_subject_access_review_answers_for_another_user(context: AuthContext) ->
         assert status["allowed"] is allowed
 
 
-def test_local_subject_access_review_answers_for_its_namespace(context: AuthContext) -> None:
+def test_local_subject_access_review_checks_access_to_its_namespace(context: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     status = review("LocalSubjectAccessReview", context, ADMIN, "prod", spec)
     assert status == {"allowed": True, "reason": ALLOWED}

@@ -36,14 +36,14 @@ def read_kubeconfig(text: str) -> Any:
     return document.tree
 
 
-def test_admin_kubeconfig_grants_everything(directory: Directory) -> None:
+def test_admin_kubeconfig_authenticates_a_member_of_system_masters(directory: Directory) -> None:
     text = ensure_admin(directory, URL).read_text()
     (entry,) = list_users(directory)
     assert authenticate(directory, text) == User("admin", ("system:masters", "system:authenticated"), entry.uid)
     assert directory.kubeconfig.stat().st_mode & 0o777 == 0o600
 
 
-def test_admin_token_is_kept_while_its_file_exists(directory: Directory) -> None:
+def test_admin_token_is_reused_while_its_kubeconfig_exists(directory: Directory) -> None:
     first = ensure_admin(directory, URL).read_text()
     moved = ensure_admin(directory, "https://127.0.0.1:7443").read_text()
     assert find_token(first) == find_token(moved)
@@ -51,7 +51,9 @@ def test_admin_token_is_kept_while_its_file_exists(directory: Directory) -> None
 
 
 @pytest.mark.parametrize("content", [None, "", "scribble: [", "users: [{user: {token: guess}}]"])
-def test_lost_admin_kubeconfig_gets_a_new_token_and_revokes_the_old(directory: Directory, content: str | None) -> None:
+def test_lost_or_damaged_admin_kubeconfig_is_recreated_and_its_old_token_revoked(
+    directory: Directory, content: str | None
+) -> None:
     old = ensure_admin(directory, URL).read_text()
     if content is None:
         directory.kubeconfig.unlink()
@@ -87,12 +89,12 @@ def test_all_tokens_of_a_user_have_the_same_uid_until_the_user_is_removed(direct
     assert authenticate(directory, create_user(directory, URL, "eve", by="token").kubeconfig).uid not in ("", uid)
 
 
-def test_token_without_a_stored_uid_has_a_stable_one() -> None:
+def test_registry_entry_without_a_stored_uid_has_a_stable_uid() -> None:
     entry = RegistryEntry(name="eve", kind="token", id="digest", issued=0)
     assert entry.user_uid == RegistryEntry(name="eve", kind="token", id="digest", issued=5).user_uid != ""
 
 
-def test_user_with_certificate_is_authenticated(directory: Directory) -> None:
+def test_user_with_certificate_gets_a_kubeconfig_and_a_registry_entry(directory: Directory) -> None:
     user = create_user(directory, URL, "eve", groups=["dev"], lifetime=timedelta(days=2))
     (entry,) = list_users(directory)
     entered = read_kubeconfig(user.kubeconfig)["users"][0]["user"]

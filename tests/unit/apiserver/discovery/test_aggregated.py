@@ -69,13 +69,18 @@ def test_core_group_has_its_own_discovery_document(aggregated: dict[str, JsonObj
     assert [group["metadata"] for group in aggregated["/api"]["items"]] == [{}]
 
 
-def test_actions_are_subresources_of_resources_without_a_kind(aggregated: dict[str, JsonObject]) -> None:
+def test_resources_of_the_subresource_api_have_an_empty_response_kind(aggregated: dict[str, JsonObject]) -> None:
     actions = list_aggregated(aggregated)["subresources.kubevirt.io", "v1"]["resources"]
     nothing = {"group": "", "version": "", "kind": ""}
     assert {resource["resource"] for resource in actions} == {
         "check-compatibility",
+        "check-fit",
+        "customize-instancetype",
         "expand-vm-spec",
         "explain-vm-spec",
+        "preview-import",
+        "preview-migrate-type",
+        "recommend-instancetypes",
         "version",
         "virtualmachineinstances",
         "virtualmachines",

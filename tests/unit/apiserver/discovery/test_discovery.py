@@ -18,7 +18,7 @@ def find_resource(document: JsonObject, name: str) -> JsonObject:
     return next(resource for resource in document["resources"] if resource["name"] == name)
 
 
-def test_every_served_kind_is_listed(documents: dict[str, JsonObject]) -> None:
+def test_every_served_kind_is_listed_in_discovery(documents: dict[str, JsonObject]) -> None:
     for kind in KINDS:
         path = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
         resource = find_resource(documents[path], kind.plural)
@@ -44,7 +44,7 @@ def test_resource_names_are_unique_in_a_group(documents: dict[str, JsonObject]) 
         ("apps", ["v1"]),
     ],
 )
-def test_newest_version_is_first_and_preferred(
+def test_newest_version_is_first_and_preferred_in_discovery(
     documents: dict[str, JsonObject], group: str, versions: list[str]
 ) -> None:
     document = documents[f"/apis/{group}"]
@@ -55,7 +55,7 @@ def test_newest_version_is_first_and_preferred(
     )
 
 
-def test_core_group_is_listed_only_by_version(documents: dict[str, JsonObject]) -> None:
+def test_core_group_is_listed_at_api_but_not_at_apis(documents: dict[str, JsonObject]) -> None:
     assert documents["/api"]["versions"] == ["v1"]
     assert documents["/api"]["serverAddressByClientCIDRs"][0]["serverAddress"] == "127.0.0.1:6443"
     assert "" not in [group["name"] for group in documents["/apis"]["groups"]]
@@ -86,7 +86,7 @@ def test_vmis_have_no_status_subresource(documents: dict[str, JsonObject]) -> No
 
 
 @pytest.mark.parametrize("plural", ["virtualmachines", "virtualmachineinstances"])
-def test_vms_are_in_the_category_all(documents: dict[str, JsonObject], plural: str) -> None:
+def test_vms_and_vmis_are_in_the_category_all(documents: dict[str, JsonObject], plural: str) -> None:
     assert find_resource(documents["/apis/kubevirt.io/v1"], plural)["categories"] == ["all"]
 
 

@@ -1,4 +1,4 @@
-"""Health endpoints say `ok` while all required checks pass, and name the checks that fail."""
+"""Health endpoints return `ok` while all required checks pass, and name the checks that fail."""
 
 import pytest
 

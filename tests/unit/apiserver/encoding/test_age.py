@@ -33,7 +33,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
         (8 * YEAR + 364 * DAY, "8y"),
     ],
 )
-def test_longer_durations_are_formatted_with_less_precision(seconds: float, text: str) -> None:
+def test_duration_is_formatted_as_in_kubectl(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
 

@@ -26,7 +26,7 @@ def show(api_version: str, kind_name: str, **parts: Any) -> JsonObject:
     return dict(zip(names, table["rows"][0]["cells"], strict=True))
 
 
-def test_vm_columns_show_its_fields() -> None:
+def test_table_columns_of_a_vm_show_its_fields() -> None:
     cells = show(
         "kubevirt.io/v1",
         "VirtualMachine",
@@ -53,7 +53,7 @@ def test_vm_columns_show_its_fields() -> None:
     }
 
 
-def test_vmi_columns_show_its_fields() -> None:
+def test_table_columns_of_a_vmi_show_its_fields() -> None:
     cells = show(
         "kubevirt.io/v1",
         "VirtualMachineInstance",
@@ -85,7 +85,9 @@ def test_vmi_columns_show_its_fields() -> None:
         pytest.param({"topology": {"sockets": 2, "threads": 2}}, 4, "2x1x2", id="topology"),
     ],
 )
-def test_instancetype_columns_show_its_size(version: str, cpu: JsonObject, vcpus: int, topology: str | None) -> None:
+def test_table_columns_of_an_instancetype_show_its_size(
+    version: str, cpu: JsonObject, vcpus: int, topology: str | None
+) -> None:
     cells = show(
         f"instancetype.kubevirt.io/{version}",
         "VirtualMachineClusterInstancetype",
@@ -98,15 +100,31 @@ def test_instancetype_columns_show_its_size(version: str, cpu: JsonObject, vcpus
         "Topology": topology,
         "Dedicated": True,
         "Age": "90s",
+        "Lifecycle": "active",
     }
 
 
-def test_instancetype_without_sizes_has_empty_cells() -> None:
+@pytest.mark.parametrize(
+    ("labels", "state"),
+    [
+        ({"virtshape.io/lifecycle": "retired"}, "retired"),
+        ({"instancetype.kubevirt.io/deprecated": "true"}, "deprecated"),
+        (None, "active"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["VirtualMachineClusterInstancetype", "VirtualMachinePreference"])
+def test_lifecycle_column_shows_the_state_from_the_labels(kind: str, labels: dict[str, str] | None, state: str) -> None:
+    cells = show("instancetype.kubevirt.io/v1beta2", kind, spec={}, metadata={"labels": labels})
+    assert cells["Lifecycle"] == state
+
+
+def test_instancetype_without_sizes_has_empty_table_cells() -> None:
     cells = show("instancetype.kubevirt.io/v1beta2", "VirtualMachineInstancetype", spec={})
-    assert cells == {"Name": "one", "vCPU": None, "Memory": None, "Topology": None, "Dedicated": None, "Age": "90s"}
+    sizes = {"vCPU": None, "Memory": None, "Topology": None, "Dedicated": None}
+    assert cells == {"Name": "one", **sizes, "Age": "90s", "Lifecycle": "active"}
 
 
-def test_preference_columns_show_its_fields() -> None:
+def test_table_columns_of_a_preference_show_its_fields() -> None:
     cells = show(
         "instancetype.kubevirt.io/v1beta2",
         "VirtualMachinePreference",
@@ -123,10 +141,11 @@ def test_preference_columns_show_its_fields() -> None:
         "Disk-Bus": "virtio",
         "Min-vCPU": 2,
         "Min-Memory": "2Gi",
+        "Lifecycle": "active",
     }
 
 
-def test_data_volume_columns_show_its_status() -> None:
+def test_table_columns_of_a_data_volume_show_its_status() -> None:
     cells = show(
         "cdi.kubevirt.io/v1beta1",
         "DataVolume",
@@ -136,7 +155,7 @@ def test_data_volume_columns_show_its_status() -> None:
     assert cells == {"Name": "one", "Phase": "ImportInProgress", "Progress": "40.1%", "Restarts": 1, "Age": "90s"}
 
 
-def test_claim_columns_show_its_status() -> None:
+def test_table_columns_of_a_claim_show_its_status() -> None:
     cells = show(
         "v1",
         "PersistentVolumeClaim",
@@ -165,7 +184,7 @@ def test_deleted_claim_has_the_status_terminating() -> None:
     assert cells["Status"] == "Terminating"
 
 
-def test_persistent_volume_columns_show_its_status() -> None:
+def test_table_columns_of_a_persistent_volume_show_its_status() -> None:
     cells = show(
         "v1",
         "PersistentVolume",
@@ -185,7 +204,7 @@ def test_persistent_volume_columns_show_its_status() -> None:
     ("annotations", "name"),
     [({"storageclass.kubernetes.io/is-default-class": "true"}, "one (default)"), ({}, "one")],
 )
-def test_default_storage_class_is_marked(annotations: JsonObject, name: str) -> None:
+def test_only_the_default_storage_class_is_marked_as_default(annotations: JsonObject, name: str) -> None:
     cells = show("storage.k8s.io/v1", "StorageClass", metadata={"annotations": annotations}, provisioner="local")
     assert cells == {
         "Name": name,
@@ -221,11 +240,11 @@ def test_node_status_shows_readiness_and_scheduling(ready: str | None, unschedul
         ({"kubernetes.io/role": "edge"}, "edge"),
     ],
 )
-def test_node_columns_show_its_roles(labels: JsonObject, roles: str) -> None:
+def test_table_columns_of_a_node_show_its_roles(labels: JsonObject, roles: str) -> None:
     assert show("v1", "Node", metadata={"labels": labels})["Roles"] == roles
 
 
-def test_node_columns_show_its_addresses() -> None:
+def test_table_columns_of_a_node_show_its_addresses() -> None:
     addresses = [{"type": "Hostname", "address": "n"}, {"type": "InternalIP", "address": "10.0.0.1"}]
     cells = show("v1", "Node", status={"addresses": addresses})
     assert (cells["Internal-IP"], cells["External-IP"]) == ("10.0.0.1", "<none>")
@@ -290,7 +309,7 @@ def test_pod_containers_and_restarts_are_counted() -> None:
     }
 
 
-def test_deployment_columns_show_its_replicas() -> None:
+def test_table_columns_of_a_deployment_show_its_replicas() -> None:
     template = {"spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]}}
     cells = show(
         "apps/v1",
@@ -320,22 +339,24 @@ def test_deployment_columns_show_its_replicas() -> None:
         ({"type": "ExternalName", "externalName": "example.com"}, {}, "example.com"),
     ],
 )
-def test_service_columns_show_external_addresses(spec: JsonObject, status: JsonObject, address: str) -> None:
+def test_table_columns_of_a_service_show_its_external_address(
+    spec: JsonObject, status: JsonObject, address: str
+) -> None:
     assert show("v1", "Service", spec=spec, status=status)["External-IP"] == address
 
 
-def test_service_columns_show_ports() -> None:
+def test_table_columns_of_a_service_show_its_ports() -> None:
     ports = [{"port": 80, "nodePort": 30080, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
     assert show("v1", "Service", spec={"ports": ports})["Port(s)"] == "80:30080/TCP,53/UDP"
 
 
-def test_controller_revision_columns_show_its_owner_and_revision() -> None:
+def test_table_columns_of_a_controller_revision_show_owner_and_revision() -> None:
     owner = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "web", "uid": "1", "controller": True}
     cells = show("apps/v1", "ControllerRevision", metadata={"ownerReferences": [owner]}, revision=3)
     assert cells == {"Name": "one", "Controller": "virtualmachine.kubevirt.io/web", "Revision": 3, "Age": "90s"}
 
 
-def test_event_columns_show_its_fields() -> None:
+def test_table_columns_of_an_event_show_its_fields() -> None:
     cells = show(
         "v1",
         "Event",
@@ -362,7 +383,7 @@ def test_event_columns_show_its_fields() -> None:
     }
 
 
-def test_role_binding_columns_show_role_and_subjects() -> None:
+def test_table_columns_of_a_role_binding_show_role_and_subjects() -> None:
     cells = show(
         "rbac.authorization.k8s.io/v1",
         "RoleBinding",
@@ -416,7 +437,7 @@ def test_role_binding_columns_show_role_and_subjects() -> None:
     ],
     ids=["Namespace", "Secret", "ConfigMap", "ServiceAccount", "Lease", "Role", "KubeVirt"],
 )
-def test_columns_of_simple_kinds_show_their_fields(
+def test_table_columns_of_simple_kinds_show_their_fields(
     api_version: str, kind: str, parts: JsonObject, cells: JsonObject
 ) -> None:
     assert show(api_version, kind, **parts) == cells

@@ -14,7 +14,7 @@ OBJECT = json.dumps(
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_partial_object_has_the_metadata(version: str) -> None:
+def test_partial_object_has_only_the_metadata(version: str) -> None:
     assert json.loads(partial_object(OBJECT, version)) == {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",

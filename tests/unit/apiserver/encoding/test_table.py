@@ -80,7 +80,7 @@ def test_table_of_one_object_has_its_resource_version() -> None:
     assert read_table(NAMESPACE, build_object(NAMESPACE))["metadata"] == {"resourceVersion": "7"}
 
 
-def test_only_the_first_table_of_a_watch_has_columns() -> None:
+def test_table_for_a_later_watch_event_has_rows_but_no_columns() -> None:
     table = read_table(NAMESPACE, build_object(NAMESPACE), columns=False)
     assert table["columnDefinitions"] is None
     assert len(table["rows"]) == 1

@@ -9,12 +9,12 @@ from msgspec import inspect
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.apiserver.managedfields.fieldtypes import UNKNOWN, FieldType, ListType, MapType, object_type
 from virtshape.apiserver.managedfields.listtypes import (
+    ALWAYS_PRESENT_FIELDS,
     ATOMIC_FIELDS,
     ATOMIC_STRUCTS,
     BUILT_IN_GROUPS,
     GRANULAR_FIELDS,
     MERGED_LISTS,
-    STANDING_FIELDS,
 )
 
 
@@ -43,7 +43,7 @@ def _collect(type_: inspect.Type, found: dict[str, set[str]]) -> None:
 
 def facts() -> Iterator[tuple[str, str]]:
     yield from ATOMIC_FIELDS | GRANULAR_FIELDS
-    yield from ((struct, name) for struct, names in STANDING_FIELDS.items() for name in names)
+    yield from ((struct, name) for struct, names in ALWAYS_PRESENT_FIELDS.items() for name in names)
     yield from ((struct, name) for struct, lists in MERGED_LISTS.items() for name in lists)
 
 
@@ -77,7 +77,7 @@ def find_type(api_version: str, kind: str, path: str) -> FieldType:
         pytest.param("v1", "ConfigMap", "data.any", id="a value in a map"),
     ],
 )
-def test_field_is_atomic(api_version: str, kind: str, path: str) -> None:
+def test_plain_lists_scalars_selectors_and_references_are_atomic(api_version: str, kind: str, path: str) -> None:
     assert find_type(api_version, kind, path) is None
 
 
@@ -107,8 +107,8 @@ def test_builtin_list_types_do_not_apply_to_custom_resources() -> None:
     claim = find_type("cdi.kubevirt.io/v1beta1", "DataVolume", "spec.pvc")
     assert template is None
     assert isinstance(claim, MapType)
-    assert claim.standing == frozenset()
+    assert claim.always_present == frozenset()
 
 
-def test_unknown_field_has_unknown_type() -> None:
+def test_field_that_is_not_in_the_schema_has_an_unknown_type() -> None:
     assert find_type("kubevirt.io/v1", "VirtualMachine", "spec.unheardOf.deeper") is UNKNOWN

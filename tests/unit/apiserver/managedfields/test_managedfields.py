@@ -1,4 +1,4 @@
-"""managedFields after writes other than apply: the manager owns the changed fields, and others lose them."""
+"""managedFields after writes other than apply: the writing manager owns the changed fields, and others lose them."""
 
 from copy import deepcopy
 from typing import Any
@@ -10,7 +10,7 @@ from virtshape.api.model import JsonObject
 from virtshape.apiserver.managedfields.fieldtypes import ObjectType, object_type
 from virtshape.apiserver.managedfields.managedfields import (
     MAX_UPDATERS,
-    Write,
+    FieldManager,
     entries_of,
     keep_times,
     name_manager,
@@ -48,7 +48,7 @@ def build_entry(fields: JsonObject, manager: str = "kubectl-create", time: str =
 
 def create(tree: JsonObject, kind: ObjectType = INSTANCETYPE, manager: str = "kubectl-create") -> JsonObject:
     stored = deepcopy(tree)
-    entries = record_update(None, stored, Write(manager, tree["apiVersion"], MORNING), kind)
+    entries = record_update(None, stored, FieldManager(manager, tree["apiVersion"], MORNING), kind)
     stored["metadata"] |= {"uid": "1", "resourceVersion": "1", "managedFields": entries}
     return stored
 
@@ -102,8 +102,8 @@ SPEC: JsonObject = {".": {}, "f:cpu": {".": {}, "f:guest": {}}, "f:memory": {"."
         ),
     ],
 )
-def test_creator_owns_all_fields(tree: JsonObject, fields: JsonObject) -> None:
-    entries = record_update(None, tree, Write("kubectl-create", INSTANCETYPES, MORNING), INSTANCETYPE)
+def test_creator_owns_all_fields_except_server_set_metadata(tree: JsonObject, fields: JsonObject) -> None:
+    entries = record_update(None, tree, FieldManager("kubectl-create", INSTANCETYPES, MORNING), INSTANCETYPE)
     assert entries == [build_entry(fields)]
 
 
@@ -205,16 +205,16 @@ BUILT_IN_CASES = [
 
 
 @pytest.mark.parametrize(("tree", "fields"), BUILT_IN_CASES)
-def test_fields_of_builtin_kinds_are_owned_by_their_list_types(tree: JsonObject, fields: JsonObject) -> None:
+def test_field_ownership_in_builtin_kinds_follows_their_list_types(tree: JsonObject, fields: JsonObject) -> None:
     kind = type_of(tree["apiVersion"], tree["kind"])
-    (entry,) = record_update(None, tree, Write("m", tree["apiVersion"], MORNING), kind)
+    (entry,) = record_update(None, tree, FieldManager("m", tree["apiVersion"], MORNING), kind)
     assert entry["fieldsV1"] == fields
 
 
 def test_parents_of_a_changed_field_keep_their_owner() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
-    assert record_update(old, new, Write("kubectl-patch", INSTANCETYPES, NOON), INSTANCETYPE) == [
+    assert record_update(old, new, FieldManager("kubectl-patch", INSTANCETYPES, NOON), INSTANCETYPE) == [
         build_entry({"f:spec": {".": {}, "f:cpu": {}, "f:memory": {".": {}, "f:guest": {}}}}),
         build_entry({"f:spec": {"f:cpu": {"f:guest": {}}}}, "kubectl-patch", NOON),
     ]
@@ -223,32 +223,32 @@ def test_parents_of_a_changed_field_keep_their_owner() -> None:
 def test_second_update_extends_the_entry_of_its_manager() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"z": "1"})
-    assert record_update(old, new, Write("kubectl-create", INSTANCETYPES, NOON), INSTANCETYPE) == [
+    assert record_update(old, new, FieldManager("kubectl-create", INSTANCETYPES, NOON), INSTANCETYPE) == [
         build_entry({"f:metadata": {"f:labels": {".": {}, "f:z": {}}}, "f:spec": SPEC}, time=NOON)
     ]
 
 
-def test_removing_a_field_keeps_the_times_of_managers() -> None:
+def test_removing_the_only_field_of_a_manager_removes_its_entry() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"env": "dev"})
-    new["metadata"]["managedFields"] = record_update(old, new, Write("label", INSTANCETYPES, NOON), INSTANCETYPE)
+    new["metadata"]["managedFields"] = record_update(old, new, FieldManager("label", INSTANCETYPES, NOON), INSTANCETYPE)
     last = change(new, "metadata", "labels", to=None)
     assert [entry["manager"] for entry in entries_of(new)] == ["kubectl-create", "label"]
-    assert record_update(new, last, Write("label", INSTANCETYPES, EVENING), INSTANCETYPE) == [
+    assert record_update(new, last, FieldManager("label", INSTANCETYPES, EVENING), INSTANCETYPE) == [
         build_entry({"f:spec": SPEC})
     ]
 
 
 def test_unchanged_object_keeps_its_managed_fields() -> None:
     old = create(build_instancetype())
-    (entry,) = record_update(old, deepcopy(old), Write("other", INSTANCETYPES, NOON), INSTANCETYPE)
+    (entry,) = record_update(old, deepcopy(old), FieldManager("other", INSTANCETYPES, NOON), INSTANCETYPE)
     assert entry is entries_of(old)[0]
 
 
 def test_unchanged_managed_fields_entries_are_not_copied() -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "labels", to={"z": "1"})
-    first, _ = record_update(old, new, Write("label", INSTANCETYPES, NOON), INSTANCETYPE)
+    first, _ = record_update(old, new, FieldManager("label", INSTANCETYPES, NOON), INSTANCETYPE)
     assert first is entries_of(old)[0]
 
 
@@ -256,15 +256,15 @@ def test_update_manager_has_one_entry_per_version() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     newer = "instancetype.kubevirt.io/v1beta2"
-    entries = record_update(old, new, Write("kubectl-create", newer, NOON), INSTANCETYPE)
+    entries = record_update(old, new, FieldManager("kubectl-create", newer, NOON), INSTANCETYPE)
     assert [entry["apiVersion"] for entry in entries] == [INSTANCETYPES, newer]
 
 
-def test_entries_with_unknown_version_are_removed() -> None:
+def test_managed_fields_entries_with_an_unknown_version_are_removed() -> None:
     old = create(build_instancetype())
     old["metadata"]["managedFields"][0]["apiVersion"] = "instancetype.kubevirt.io/v1alpha0"
     new = change(old, "spec", "cpu", "guest", to=2)
-    (entry,) = record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)
+    (entry,) = record_update(old, new, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE)
     assert entry["manager"] == "m"
 
 
@@ -275,7 +275,7 @@ def build_vm(**parts: Any) -> JsonObject:
 def test_status_has_a_separate_managed_fields_entry() -> None:
     old = create(build_vm(spec={"running": False}), VM)
     new = old | {"spec": {"running": True}, "status": {"ready": True, "conditions": [{"type": "Ready"}]}}
-    entries = record_update(old, new, Write("kubectl-create", "kubevirt.io/v1", NOON, "status"), VM)
+    entries = record_update(old, new, FieldManager("kubectl-create", "kubevirt.io/v1", NOON, "status"), VM)
     assert entries == [
         build_entry({"f:spec": {".": {}, "f:running": {}}}, apiVersion="kubevirt.io/v1"),
         build_entry(
@@ -296,7 +296,7 @@ def test_status_write_of_builtin_kind_may_own_labels() -> None:
     kind = type_of("v1", "Pod")
     old = create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}}, kind)
     new = change(change(old, "metadata", "labels", to={"a": "1"}), "status", "phase", to="Running")
-    _, entry = record_update(old, new, Write("kubelet", "v1", NOON, "status"), kind)
+    _, entry = record_update(old, new, FieldManager("kubelet", "v1", NOON, "status"), kind)
     assert entry["fieldsV1"] == {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:status": {"f:phase": {}}}
 
 
@@ -307,7 +307,7 @@ def test_list_items_are_owned_separately() -> None:
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [one, two]}}, kind
     )
     new = change(old, "spec", "ports", to=[{**two, "name": "c"}, {"port": 82}])
-    first, second = record_update(old, new, Write("edit", "v1", NOON), kind)
+    first, second = record_update(old, new, FieldManager("edit", "v1", NOON), kind)
     item = 'k:{"port":%d,"protocol":"TCP"}'
     assert first["fieldsV1"] == {"f:spec": {"f:ports": {".": {}, item % 81: {".": {}, "f:port": {}}}}}
     assert second["fieldsV1"] == {
@@ -328,7 +328,7 @@ def test_duplicates_and_order_of_set_items_affect_ownership_as_in_kubernetes(
 ) -> None:
     old = create(build_instancetype(finalizers=before))
     new = change(old, "metadata", "finalizers", to=after)
-    taken = [e["fieldsV1"] for e in record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)[1:]]
+    taken = [e["fieldsV1"] for e in record_update(old, new, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE)[1:]]
     assert taken == ([{"f:metadata": {"f:finalizers": fields}}] if fields else [])
 
 
@@ -359,12 +359,12 @@ def test_unknown_field_is_typed_by_its_value(value: Any, fields: JsonObject) -> 
         pytest.param({"a": 1}, {}, None, {}, id="emptied object"),
     ],
 )
-def test_field_that_changes_its_type_changes_its_owner(
+def test_ownership_follows_a_field_that_changes_its_type_or_is_emptied(
     before: Any, after: Any, taken: JsonObject | None, left: JsonObject | None
 ) -> None:
     old = create(change(build_instancetype(), "spec", to={"odd": before}))
     new = change(old, "spec", "odd", to=after)
-    entries = record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE)
+    entries = record_update(old, new, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE)
     odd = {entry["manager"]: entry["fieldsV1"]["f:spec"].get("f:odd") for entry in entries}
     assert odd == {"kubectl-create": left} | ({} if taken is None else {"m": taken})
 
@@ -372,17 +372,17 @@ def test_field_that_changes_its_type_changes_its_owner(
 def test_empty_managed_fields_disable_tracking() -> None:
     old = create(build_instancetype())
     reset = change(old, "metadata", "managedFields", to=[{}])
-    assert record_update(old, reset, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
+    assert record_update(old, reset, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
     untracked = change(old, "metadata", "managedFields", to=[])
     new = change(untracked, "spec", "cpu", "guest", to=3)
-    assert record_update(untracked, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
+    assert record_update(untracked, new, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE) == []
 
 
 def test_client_may_edit_managed_fields() -> None:
     old = create(build_instancetype())
     renamed = build_entry({"f:spec": {"f:cpu": {".": {}}}}, "kubectl", operation="Apply")
     new = change(old, "metadata", "managedFields", to=[renamed])
-    assert record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == [
+    assert record_update(old, new, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE) == [
         {**renamed, "fieldsV1": {"f:spec": {"f:cpu": {}}}}
     ]
 
@@ -401,20 +401,20 @@ def test_invalid_managed_fields_of_a_client_are_ignored(sent: Any) -> None:
     old = create(build_instancetype())
     new = change(old, "metadata", "managedFields", to=sent)
     assert parse_entries(sent) is None
-    assert record_update(old, new, Write("m", INSTANCETYPES, NOON), INSTANCETYPE) == entries_of(old)
+    assert record_update(old, new, FieldManager("m", INSTANCETYPES, NOON), INSTANCETYPE) == entries_of(old)
 
 
 def test_status_write_cannot_edit_managed_fields() -> None:
     old = create(build_vm(spec={"running": False}), VM)
     new = change(old, "metadata", "managedFields", to=[])
-    assert record_update(old, new, Write("m", "kubevirt.io/v1", NOON, "status"), VM) == entries_of(old)
+    assert record_update(old, new, FieldManager("m", "kubevirt.io/v1", NOON, "status"), VM) == entries_of(old)
 
 
-def test_oldest_updaters_are_merged_beyond_the_limit() -> None:
+def test_oldest_update_entries_beyond_the_limit_are_merged() -> None:
     tree = create(build_instancetype())
     for number in range(MAX_UPDATERS + 2):
         new = change(tree, "metadata", "labels", f"l{number}", to="1")
-        write = Write(f"m{number}", INSTANCETYPES, f"2026-05-02T10:00:{number:02}Z")
+        write = FieldManager(f"m{number}", INSTANCETYPES, f"2026-05-02T10:00:{number:02}Z")
         new["metadata"]["managedFields"] = record_update(tree, new, write, INSTANCETYPE)
         tree = new
     entries = entries_of(tree)
@@ -440,7 +440,7 @@ def test_manager_name_defaults_to_the_user_agent(asked: str, agent: str, name: s
     assert name_manager(asked, agent) == name
 
 
-def test_managed_fields_times_are_restored_if_nothing_else_changed() -> None:
+def test_old_managed_fields_times_are_restored_if_nothing_else_changed() -> None:
     old = create(build_instancetype())
     new = deepcopy(old)
     new["metadata"]["managedFields"][0]["time"] = NOON
@@ -448,7 +448,7 @@ def test_managed_fields_times_are_restored_if_nothing_else_changed() -> None:
     assert new == old
 
 
-def test_managed_fields_times_are_kept_if_something_else_changed() -> None:
+def test_new_managed_fields_times_are_preserved_if_something_else_changed() -> None:
     old = create(build_instancetype())
     new = change(old, "spec", "cpu", "guest", to=2)
     new["metadata"]["managedFields"][0]["time"] = NOON

@@ -30,7 +30,7 @@ def test_containers_have_the_merge_key_name_in_openapi(definitions: JsonObject) 
         assert containers["x-kubernetes-list-map-keys"] == ["name"]
 
 
-def test_inlined_pod_spec_has_the_same_merge_rules(definitions: JsonObject) -> None:
+def test_inlined_pod_spec_has_the_merge_rules_of_the_pod_spec_schema(definitions: JsonObject) -> None:
     spec = definitions["io.k8s.api.core.v1.Pod"]["properties"]["spec"]
     assert spec["properties"]["volumes"] == definitions["io.k8s.api.core.v1.PodSpec"]["properties"]["volumes"]
 

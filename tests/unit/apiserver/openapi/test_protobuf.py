@@ -139,7 +139,7 @@ def test_patch_has_dry_run_parameter_for_old_kubectl(document: Message) -> None:
     assert "dryRun" in queries
 
 
-def test_path_and_body_parameters_are_distinct(document: Message) -> None:
+def test_path_and_body_parameters_are_distinct_in_protobuf(document: Message) -> None:
     item = document.message(8).named(2)["/api/v1/nodes/{name}"]
     in_path = [one.message(1, 2) for one in item.messages(9) if 4 in one.message(1, 2).fields]
     assert [parameter.message(4).text(4) for parameter in in_path] == ["name"]
@@ -156,6 +156,6 @@ def test_path_and_body_parameters_are_distinct(document: Message) -> None:
         pytest.param({"paths": {"/": {"get": {"parameters": [{"in": "header"}]}}}}, id="of a parameter"),
     ],
 )
-def test_openapi_document_with_an_unknown_member_is_not_encoded(tree: JsonObject) -> None:
+def test_openapi_document_with_an_unknown_member_cannot_be_encoded(tree: JsonObject) -> None:
     with pytest.raises(KeyError):
         encode_document(tree)

@@ -116,7 +116,7 @@ def test_json_patch_operations_are_applied(tree: JsonObject, operations: Operati
 
 
 @pytest.mark.parametrize(("tree", "operations"), REFUSED.values(), ids=REFUSED)
-def test_inapplicable_operation_is_rejected(tree: JsonObject, operations: Operations) -> None:
+def test_inapplicable_json_patch_operation_is_rejected(tree: JsonObject, operations: Operations) -> None:
     before = deepcopy(tree)
     with pytest.raises(StatusError) as caught:
         patch_json(tree, [op("add", "/changed", value=1), *operations])
@@ -138,7 +138,7 @@ def test_malformed_json_patch_is_rejected(operations: object) -> None:
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
 
 
-def test_number_of_operations_is_limited() -> None:
+def test_number_of_json_patch_operations_is_limited() -> None:
     operations = [op("test", "/a", value=1)] * MAX_OPERATIONS
     assert patch_json({"a": 1}, operations) == {"a": 1}
     with pytest.raises(StatusError, match="maximum operations in a JSON patch is 10000, got 10001") as caught:
@@ -178,7 +178,7 @@ def follow(value: Any, steps: tuple[str, ...]) -> Any:
 
 
 def perform_simply(tree: JsonObject, name: str, steps: tuple[str, ...], value: Any) -> JsonObject:
-    """Apply one operation to a full copy of a tree; all its paths must exist."""
+    """Apply one operation to a full copy of a tree; the path of the operation must exist."""
     tree = deepcopy(tree)
     box, last = follow(tree, steps[:-1]), steps[-1]
     place: Any = int(last) if isinstance(box, list) else last

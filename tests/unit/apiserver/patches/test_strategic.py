@@ -8,13 +8,13 @@ from hypothesis import given
 from msgspec import inspect
 from tests.unit.apiserver.trees import TREES
 
-from virtshape.api.apps import Deployment
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.core.node import Node
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.service import Service
 from virtshape.api.core.serviceaccount import ServiceAccount
+from virtshape.api.deployment import Deployment
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError

@@ -6,12 +6,8 @@ from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.compatibility import (
-    MAX_PAIRS,
-    CompatibilityRequest,
-    Named,
-    search_compatibility,
-)
+from virtshape.apiserver.subresources.compatibility import MAX_PAIRS, CompatibilityRequest, search_compatibility
+from virtshape.apiserver.subresources.named import Named
 from virtshape.resolve.find import preference_spec
 from virtshape.resolve.reference import Reference
 from virtshape.resolve.search import run_search
@@ -35,7 +31,7 @@ class ManyObjects:
         return [] if namespace or not kind.endswith("Instancetype") else [f"size{n}" for n in range(self._count)]
 
 
-def test_number_of_pairs_is_limited() -> None:
+def test_number_of_pairs_in_a_compatibility_check_is_limited() -> None:
     wanted = CompatibilityRequest(preferences=[Named("linux")])
     most = ManyObjects(MAX_PAIRS)
     inputs = run_search(search_compatibility(wanted, "default", most), most.find)
@@ -56,10 +52,26 @@ def test_number_of_pairs_is_limited() -> None:
         ({"cpu": {"guest": 8}}, []),
         ({"cpu": {"guest": 2}}, ["spec.instancetype"]),
         ({"memory": {"guest": "1Gi"}}, ["spec.instancetype"]),
+        ({"cpu": {"limits": {"min": 8}}, "memory": {"limits": {"min": "16Gi"}}}, []),
+        ({"memory": {"limits": {"perVCPU": {"max": "512Mi"}}}}, []),
+        ({"cpu": {"limits": {"max": 2}}}, ["spec.template.spec.domain.cpu.guest"]),
+        ({"memory": {"limits": {"max": "2Gi"}}}, ["spec.template.spec.domain.memory"]),
     ],
-    ids=["exact", "too small", "topology", "open", "open memory", "too few vCPUs", "open vCPUs, too little memory"],
+    ids=[
+        "exact",
+        "too small",
+        "topology",
+        "no size",
+        "no memory size",
+        "too few vCPUs",
+        "no vCPUs, too little memory",
+        "limits above the requirements",
+        "more vCPUs for the memory",
+        "limit of vCPUs too low",
+        "limit of memory too low",
+    ],
 )
-def test_instancetype_size_must_meet_the_requirements_unless_it_is_open(
+def test_fixed_size_or_limits_of_an_instancetype_must_meet_the_requirements(
     instancetype: JsonObject, fields: list[str]
 ) -> None:
     preference = preference_spec(build_preference(requirements=REQUIREMENTS))
@@ -68,7 +80,7 @@ def test_instancetype_size_must_meet_the_requirements_unless_it_is_open(
     assert [problem.field for problem in check_compatibility(spec, preference, "amd64")] == fields
 
 
-def test_required_architecture_is_compared_with_the_default() -> None:
+def test_required_architecture_is_compared_with_the_default_architecture() -> None:
     preference = preference_spec(build_preference(requirements={"architecture": "arm64"}))
     assert preference is not None
     spec = from_tree({"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}, VirtualMachineInstancetypeSpec)

@@ -17,7 +17,7 @@ def refer(number: int) -> Reference:
     return Reference("", "PersistentVolumeClaim", "other", f"claim-{number}")
 
 
-async def test_number_of_objects_in_other_namespaces_is_limited() -> None:
+async def test_expand_reads_a_limited_number_of_objects_in_other_namespaces() -> None:
     reads = CallerReads("default", allow)
     for number in range(MAX_READS):
         await reads.require(refer(number))
@@ -27,7 +27,7 @@ async def test_number_of_objects_in_other_namespaces_is_limited() -> None:
     assert refusal.value.code == 400
 
 
-async def test_objects_of_the_own_namespace_and_the_configuration_need_no_permission() -> None:
+async def test_expand_requires_permission_only_for_objects_in_other_namespaces() -> None:
     async def deny(_: Attributes) -> Decision:
         return Decision(allowed=False)
 

@@ -79,7 +79,7 @@ def test_incomplete_volume_options_are_rejected(options: AddOptions | RemoveOpti
     assert (refused.value.code, refused.value.message) == (400, message)
 
 
-def test_addvolume_adds_a_volume_request_to_the_status_of_the_vm() -> None:
+def test_addvolume_and_removevolume_add_a_volume_request_to_the_vm_status() -> None:
     assert request_on_vm(build_vm(ROOT), ADD) == ("status", {"volumeRequests": [ADD_TREE]}, None)
     assert request_on_vm(build_vm(ROOT, PLUGGED), REMOVE) == ("status", {"volumeRequests": [REMOVE_TREE]}, None)
 
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[VirtualMachine, VirtualMachineVolumeRequest, str]] = {
 
 
 @pytest.mark.parametrize(("vm", "request_", "message"), REFUSED.values(), ids=REFUSED)
-def test_impossible_volume_request_for_a_vm_has_the_message_of_kubevirt(
+def test_impossible_volume_request_for_a_vm_is_rejected_with_kubevirts_message(
     vm: VirtualMachine, request_: VirtualMachineVolumeRequest, message: str
 ) -> None:
     with pytest.raises(StatusError) as refused:
@@ -129,7 +129,7 @@ def test_impossible_volume_request_for_a_vm_has_the_message_of_kubevirt(
     assert refused.value.message == f'Operation cannot be fulfilled on virtualmachine.kubevirt.io "vm1": {message}'
 
 
-def test_addvolume_with_an_invalid_bus_names_the_field() -> None:
+def test_error_for_addvolume_with_an_invalid_bus_names_the_field() -> None:
     wrong = read_volume_request(AddOptions(name="data", disk={"disk": {"bus": "sata"}}, volume_source=CLAIM))
     with pytest.raises(StatusError) as refused:
         request_on_vm(build_vm(), wrong)
@@ -139,7 +139,7 @@ def test_addvolume_with_an_invalid_bus_names_the_field() -> None:
         request_on_vmi(build_vmi(), wrong)
 
 
-def test_addvolume_and_removevolume_change_an_instance_without_a_vm() -> None:
+def test_addvolume_changes_the_spec_of_an_instance_without_a_vm() -> None:
     change = request_on_vmi(build_vmi(ROOT), ADD)
     assert change.part == "spec"
     assert [volume["name"] for volume in change.values["volumes"]] == ["root", "data"]

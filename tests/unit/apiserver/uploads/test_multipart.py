@@ -64,7 +64,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "content_type", "message"), REFUSED.values(), ids=REFUSED)
-async def test_invalid_form_is_rejected(body: bytes, content_type: str, message: str) -> None:
+async def test_invalid_multipart_form_is_rejected(body: bytes, content_type: str, message: str) -> None:
     with pytest.raises(FormError, match=message):
         await take(body, 1000, content_type)
 

@@ -42,12 +42,14 @@ CHECKED: dict[str, tuple[str, JsonObject, list[str]]] = {
 
 
 @pytest.mark.parametrize(("name", "tree", "expected"), CHECKED.values(), ids=CHECKED)
-def test_problems_of_config_data(name: str, tree: JsonObject, expected: list[str]) -> None:
+def test_only_invalid_keys_and_values_of_config_data_are_reported(
+    name: str, tree: JsonObject, expected: list[str]
+) -> None:
     assert [cause.field.partition("[")[0] for cause in check_config_data(kind(name), tree)] == expected
 
 
 @pytest.mark.parametrize(("name", "field"), [(OPAQUE, "data"), (CONFIG, "binaryData")])
-def test_invalid_base64_is_rejected(name: str, field: str) -> None:
+def test_secret_or_config_map_with_invalid_base64_is_rejected(name: str, field: str) -> None:
     assert check_config_data(kind(name), {field: {"a": "YWJj\nZGVm"}}) == []
     with pytest.raises(StatusError) as caught:
         check_config_data(kind(name), {field: {"a": "not base64!"}})

@@ -136,7 +136,7 @@ def test_same_tree_is_returned_if_no_field_was_dropped() -> None:
     assert admit(tree, VM)[0] is tree
 
 
-def test_warnings_are_limited() -> None:
+def test_length_of_warnings_about_unknown_fields_is_limited() -> None:
     _, warnings = admit(instancetype(**{f"field{number}": 1 for number in range(1000)}), INSTANCETYPE)
     assert 50 < len(warnings) < 1000
     assert sum(map(len, warnings)) <= MAX_WARNING_CHARACTERS
@@ -155,7 +155,7 @@ DUPLICATES: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), DUPLICATES.values(), ids=DUPLICATES)
-def test_duplicate_fields_are_found(text: str, expected: list[str]) -> None:
+def test_duplicate_json_fields_are_found(text: str, expected: list[str]) -> None:
     assert find_duplicates(text.encode(), msgspec.json.decode(text)) == expected
 
 
@@ -335,16 +335,19 @@ def test_undecodable_object_is_rejected(of: Kind, tree: JsonObject, message: str
     assert (caught.value.code, caught.value.causes[0].field) == (422, "patch")
 
 
-def test_builtin_kinds_require_required_fields() -> None:
+def test_builtin_kind_without_a_required_field_is_rejected() -> None:
     with pytest.raises(StatusError, match=r'^Pod "a" is invalid: spec.containers: Required value$') as caught:
         admit(build(POD, spec={"hostNetwork": True}), POD)
     assert caught.value.code == 422
 
 
-def spoil(tree: Any, key: str) -> Any:
+def add_unknown_fields(tree: Any, key: str) -> Any:
     """Add an unknown field to the object and to its spec."""
     if isinstance(tree, dict):
-        return {**{name: spoil(value, key) if name == "spec" else value for name, value in tree.items()}, key: 1}
+        return {
+            **{name: add_unknown_fields(value, key) if name == "spec" else value for name, value in tree.items()},
+            key: 1,
+        }
     return tree
 
 
@@ -353,7 +356,7 @@ def spoil(tree: Any, key: str) -> Any:
 def test_generated_vms_are_admitted_unchanged_except_unknown_fields(machine: VirtualMachine, spoilt: bool) -> None:
     tree = {**to_tree(machine), "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine"}
     try:
-        admitted, warnings = admit(spoil(tree, "nobodyKnows") if spoilt else tree, VM)
+        admitted, warnings = admit(add_unknown_fields(tree, "nobodyKnows") if spoilt else tree, VM)
     except StatusError as error:
         # Random texts violate validation rules, but always have the right type.
         found = {cause.reason for cause in error.causes} - {"FieldValueDuplicate", "FieldValueNotSupported"}

@@ -33,16 +33,21 @@ def _show_accounts(subjects: list[JsonObject] | None) -> Cell:
 
 
 NAMESPACE = (NAME, column("Status", ".status.phase", "Active or Terminating."), AGE)
-SECRET = (NAME, column("Type", ".type", "Secret type."), computed("Data", "Number of values.", _count, ".data"), AGE)
-CONFIG_MAP = (NAME, computed("Data", "Number of values.", _count, ".data", ".binaryData"), AGE)
+SECRET = (
+    NAME,
+    column("Type", ".type", "Secret type."),
+    computed("Data", "Number of entries in the data.", _count, ".data"),
+    AGE,
+)
+CONFIG_MAP = (NAME, computed("Data", "Number of entries in the data.", _count, ".data", ".binaryData"), AGE)
 SERVICE_ACCOUNT = (NAME, computed("Secrets", "Number of secrets.", _count_elements, ".secrets"), AGE)
 ROLE = (NAME, CREATED_AT)
 BINDING = (
     NAME,
     computed("Role", "Role that is granted.", _show_role, ".roleRef.kind", ".roleRef.name"),
     AGE,
-    computed("Users", "Users that it is granted to.", _show_users, ".subjects").wide,
-    computed("Groups", "Groups that it is granted to.", _show_groups, ".subjects").wide,
-    computed("ServiceAccounts", "Service accounts that it is granted to.", _show_accounts, ".subjects").wide,
+    computed("Users", "Users that the role is granted to.", _show_users, ".subjects").wide,
+    computed("Groups", "Groups that the role is granted to.", _show_groups, ".subjects").wide,
+    computed("ServiceAccounts", "Service accounts that the role is granted to.", _show_accounts, ".subjects").wide,
 )
 DEFINITION = (NAME, CREATED_AT)

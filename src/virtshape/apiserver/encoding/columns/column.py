@@ -1,7 +1,7 @@
 """
 Table columns: the heading, the fields shown and how they are rendered; and columns that many kinds share.
 
-The first path is also the JSONPath in the CustomResourceDefinition.
+The first path is also the JSONPath in the CustomResourceDefinition, unless the column sets `json_path`.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,11 @@ Cell = str | int | float | bool | None
 
 
 class Column(NamedTuple):
-    """A column. A cell is the field's value or the result of `show`, which also gets the time with `needs_clock`."""
+    """
+    A column.
+
+    A cell is the field's value or the result of `show`, which also receives the current time if `needs_clock` is True.
+    """
 
     name: str
     type: str
@@ -23,6 +27,7 @@ class Column(NamedTuple):
     format: str = ""
     show: Callable[..., Cell] | None = None
     needs_clock: bool = False
+    json_path: str = ""
 
     @property
     def wide(self) -> "Column":

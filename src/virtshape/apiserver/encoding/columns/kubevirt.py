@@ -1,7 +1,9 @@
 """Columns of VMs, VMIs, instance types, flavors, preferences and KubeVirt installations."""
 
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import LIFECYCLE_LABEL
 from virtshape.apiserver.encoding.columns.column import CUSTOM_AGE, NAME, Cell, Column, column, computed
+from virtshape.engine.lifecycle import read_state
 
 
 def _condition(name: str, type_: str, description: str) -> Column:
@@ -27,6 +29,9 @@ _MEMORY = column("Memory", ".spec.memory.guest", "Guest memory.")
 _DEDICATED = column(
     "Dedicated", ".spec.cpu.dedicatedCPUPlacement", "Whether each vCPU gets a dedicated host CPU.", "boolean"
 )
+_LIFECYCLE = computed(
+    "Lifecycle", "Whether the object is active, deprecated or retired.", read_state, ".metadata.labels"
+).wide._replace(json_path=".metadata.labels." + LIFECYCLE_LABEL.replace(".", r"\."))
 
 VM = (
     NAME,
@@ -36,11 +41,11 @@ VM = (
     column(
         "vCPU",
         ".status.effective.vcpus",
-        "vCPUs of the running VM, or those it will have at its next start.",
+        "vCPUs of the running VM, or the vCPUs it will have at its next start.",
         "integer",
     ).wide,
     column(
-        "Memory", ".status.effective.memory", "Memory of the running VM, or that it will have at its next start."
+        "Memory", ".status.effective.memory", "Memory of the running VM, or the memory it will have at its next start."
     ).wide,
     column("Instancetype", ".spec.instancetype.name", "Instance type of the VM.").wide,
     column("Preference", ".spec.preference.name", "Preference of the VM.").wide,
@@ -50,10 +55,10 @@ INSTANCE = (
     CUSTOM_AGE,
     column("Phase", ".status.phase", "Phase of the VMI."),
     column("IP", ".status.interfaces[0].ipAddress", "Address of the first network interface."),
-    column("NodeName", ".status.nodeName", "Node that it runs on."),
-    _condition("Ready", "Ready", "Whether it is ready."),
-    _condition("Live-Migratable", "LiveMigratable", "Whether it can be live-migrated.").wide,
-    _condition("Paused", "Paused", "Whether it is paused.").wide,
+    column("NodeName", ".status.nodeName", "Node that the VMI runs on."),
+    _condition("Ready", "Ready", "Whether the VMI is ready."),
+    _condition("Live-Migratable", "LiveMigratable", "Whether the VMI can be live-migrated.").wide,
+    _condition("Paused", "Paused", "Whether the VMI is paused.").wide,
 )
 KUBEVIRT = (NAME, CUSTOM_AGE, column("Phase", ".status.phase", "Phase of the installation."))
 INSTANCETYPE = (
@@ -63,6 +68,7 @@ INSTANCETYPE = (
     computed("Topology", "Sockets, cores and threads.", _show_topology, ".spec.cpu.topology"),
     _DEDICATED,
     CUSTOM_AGE,
+    _LIFECYCLE,
 )
 FLAVOR = (
     NAME,
@@ -78,5 +84,6 @@ PREFERENCE = (
     column("Disk-Bus", ".spec.devices.preferredDiskBus", "Preferred disk bus.").wide,
     column("Min-vCPU", ".spec.requirements.cpu.guest", "Minimum number of vCPUs.", "integer").wide,
     column("Min-Memory", ".spec.requirements.memory.guest", "Minimum memory.").wide,
+    _LIFECYCLE,
 )
 FLAVOR_PREFERENCE = PREFERENCE[:4]

@@ -103,8 +103,8 @@ VOLUME = (
 )
 STORAGE_CLASS = (
     NAME._replace(paths=(".metadata.name", ".metadata.annotations"), show=_show_class_name),
-    column("Provisioner", ".provisioner", "Provisioner of its volumes."),
-    computed("ReclaimPolicy", "Reclaim policy of its volumes.", _show_class_policy, ".reclaimPolicy"),
+    column("Provisioner", ".provisioner", "Provisioner of this class."),
+    computed("ReclaimPolicy", "Reclaim policy for volumes of this class.", _show_class_policy, ".reclaimPolicy"),
     computed("VolumeBindingMode", "Volume binding mode.", _show_binding_mode, ".volumeBindingMode"),
     computed(
         "AllowVolumeExpansion", "Whether volumes can be expanded.", _show_flag, ".allowVolumeExpansion", type_="boolean"
@@ -120,9 +120,9 @@ DATA_VOLUME = (
 )
 SNAPSHOT = (
     NAME,
-    column("ReadyToUse", ".status.readyToUse", "Whether a volume can be created from it.", "boolean"),
+    column("ReadyToUse", ".status.readyToUse", "Whether a volume can be created from the snapshot.", "boolean"),
     column("SourcePVC", ".spec.source.persistentVolumeClaimName", "Source claim of the snapshot."),
-    column("SourceSnapshotContent", ".spec.source.volumeSnapshotContentName", "Snapshot content that it refers to."),
+    column("SourceSnapshotContent", ".spec.source.volumeSnapshotContentName", "Existing content of the snapshot."),
     column("RestoreSize", ".status.restoreSize", "Minimum size of a restored volume."),
     column("SnapshotClass", ".spec.volumeSnapshotClassName", "Class of the snapshot."),
     column("SnapshotContent", ".status.boundVolumeSnapshotContentName", "Bound snapshot content."),

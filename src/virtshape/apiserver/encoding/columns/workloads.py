@@ -181,7 +181,7 @@ POD = (
     computed("Restarts", "Number of container restarts.", _show_restarts, ".status.containerStatuses"),
     AGE,
     computed("IP", "Address of the pod.", _show_or_none, ".status.podIP").wide,
-    computed("Node", "Node that it runs on.", _show_or_none, ".spec.nodeName").wide,
+    computed("Node", "Node that the pod runs on.", _show_or_none, ".spec.nodeName").wide,
     computed("Nominated Node", "Nominated node.", _show_or_none, ".status.nominatedNodeName").wide,
     computed(
         "Readiness Gates", "Readiness gates that are met.", _show_gates, ".spec.readinessGates", ".status.conditions"
@@ -228,14 +228,16 @@ EVENT = (
         "Last Seen",
         "string",
         (".lastTimestamp", ".series.lastObservedTime", ".eventTime"),
-        "Time since it last happened.",
+        "Time since the event last occurred.",
         show=_show_last_seen,
         needs_clock=True,
     ),
     computed("Type", "Normal or Warning.", _show_text, ".type"),
     computed("Reason", "Reason for the event.", _show_text, ".reason"),
-    computed("Object", "Object of the event.", _show_involved, ".involvedObject.kind", ".involvedObject.name"),
-    computed("Subobject", "Field of the object.", _show_text, ".involvedObject.fieldPath").wide,
+    computed(
+        "Object", "Object that the event is about.", _show_involved, ".involvedObject.kind", ".involvedObject.name"
+    ),
+    computed("Subobject", "Field of the object that the event is about.", _show_text, ".involvedObject.fieldPath").wide,
     computed(
         "Source",
         "Component that reported the event.",
@@ -249,7 +251,7 @@ EVENT = (
         "First Seen",
         "string",
         (".firstTimestamp", ".eventTime"),
-        "Time since it first happened.",
+        "Time since the event first occurred.",
         priority=1,
         show=_show_first_seen,
         needs_clock=True,

@@ -1,5 +1,5 @@
 """
-Streams to guests (console, VNC, ports), queries to their agents, and their console logs.
+Connections to guests: streams (console, VNC, ports), guest agent queries and console logs.
 
 The VMI's state is checked before GuestStreams is called.
 """
@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request, Upgrade
-from virtshape.apiserver.subresources.guests import (
+from virtshape.apiserver.subresources.exclusivesessions import ExclusiveSessions
+from virtshape.apiserver.subresources.guestactions import (
     name_of,
     require_agent,
     require_console,
@@ -19,9 +20,8 @@ from virtshape.apiserver.subresources.guests import (
 )
 from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, GuestStreams, PortProtocol
 from virtshape.apiserver.subresources.route import ActionRoute
-from virtshape.apiserver.subresources.running import conflict
-from virtshape.apiserver.subresources.sessions import ExclusiveSessions
-from virtshape.apiserver.upgrading import accept_handshake
+from virtshape.apiserver.subresources.startstop import conflict
+from virtshape.apiserver.websocketrelay import accept_handshake
 from virtshape.stream.duplex import Duplex
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ _PROTOCOLS: Final[dict[str, PortProtocol]] = {"tcp": "tcp", "udp": "udp"}
 
 
 class GuestConnections:
-    """Connects clients to guests; without GuestStreams, calls fail with 503."""
+    """Connects clients to guests; if no GuestStreams object is given, all calls fail with 503."""
 
     def __init__(self, streams: GuestStreams | None) -> None:
         self._streams = streams
@@ -92,7 +92,7 @@ class GuestConnections:
 
 
 def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
-    """Return the port and protocol at the end of a path; TCP by default."""
+    """Return the port and protocol at the end of a path (default TCP); raise StatusError 400 if either is invalid."""
     port, *rest = arguments
     number = int(port)
     if not 1 <= number <= 65535:

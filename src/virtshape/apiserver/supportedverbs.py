@@ -57,7 +57,7 @@ _DEPRECATED = {
 
 
 class Subresource(NamedTuple):
-    """A subresource: its name, the kind of its objects and its verbs."""
+    """A subresource: its name, the kind that it reads and writes, and its verbs."""
 
     name: str
     group: str
@@ -67,7 +67,7 @@ class Subresource(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action of the subresource API; discovery lists actions without verbs."""
+    """An action of the subresource API; discovery documents list no verbs for actions."""
 
     name: str
     namespaced: bool
@@ -75,8 +75,13 @@ class Action(NamedTuple):
 
 ACTIONS = (
     Action("check-compatibility", namespaced=True),
+    Action("check-fit", namespaced=True),
+    Action("customize-instancetype", namespaced=True),
     Action("expand-vm-spec", namespaced=True),
     Action("explain-vm-spec", namespaced=True),
+    Action("preview-import", namespaced=True),
+    Action("preview-migrate-type", namespaced=True),
+    Action("recommend-instancetypes", namespaced=True),
     Action("version", namespaced=False),
     Action("virtualmachineinstances/addvolume", namespaced=True),
     Action("virtualmachineinstances/console", namespaced=True),

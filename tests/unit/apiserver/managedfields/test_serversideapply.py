@@ -14,8 +14,8 @@ from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import LAST_APPLIED
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.managedfields import Write, entries_of, record_update
-from virtshape.apiserver.managedfields.ssa import apply, find_undeclared, validate_apply_body
+from virtshape.apiserver.managedfields.managedfields import FieldManager, entries_of, record_update
+from virtshape.apiserver.managedfields.serversideapply import apply, find_undeclared, validate_apply_body
 
 MORNING, NOON = "2026-05-01T08:00:00Z", "2026-05-01T12:00:00Z"
 INSTANCETYPES = "instancetype.kubevirt.io/v1beta1"
@@ -44,12 +44,12 @@ def build_service(*ports: JsonObject, **spec: Any) -> JsonObject:
 def put(
     live: JsonObject | None, applied: JsonObject, manager: str = "m1", *, time: str = MORNING, **options: Any
 ) -> JsonObject:
-    write = Write(manager, applied["apiVersion"], time, options.pop("subresource", ""))
+    write = FieldManager(manager, applied["apiVersion"], time, options.pop("subresource", ""))
     return apply(live, applied, write, object_type(kind_of(applied)), **options)
 
 
 def edit(live: JsonObject, new: JsonObject, manager: str = "editor", **options: Any) -> JsonObject:
-    write = Write(manager, new["apiVersion"], NOON, options.pop("subresource", ""))
+    write = FieldManager(manager, new["apiVersion"], NOON, options.pop("subresource", ""))
     entries = record_update(live, new, write, object_type(kind_of(new)))
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 
@@ -104,7 +104,9 @@ SIZE_FIELDS: JsonObject = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}
         ),
     ],
 )
-def test_apply_of_new_object_owns_applied_fields(applied: JsonObject, fields: JsonObject) -> None:
+def test_manager_that_creates_an_object_by_apply_owns_the_applied_fields(
+    applied: JsonObject, fields: JsonObject
+) -> None:
     result = put(None, applied)
     entry = {"manager": "m1", "operation": "Apply", "apiVersion": applied["apiVersion"], "time": MORNING}
     assert entries_of(result) == [{**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}]
@@ -158,7 +160,7 @@ def test_field_applied_with_the_same_value_is_shared_by_two_managers() -> None:
     assert without_entries(result) == without_entries(live)
 
 
-def test_message_names_a_single_apply_conflict() -> None:
+def test_apply_conflict_message_names_a_single_conflict() -> None:
     live = put(None, build_instancetype(SIZES))
     error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}))
     assert (error.code, error.reason) == (409, "Conflict")
@@ -180,20 +182,20 @@ def test_apply_conflicts_are_grouped_by_manager() -> None:
     )
 
 
-def test_conflict_message_names_the_subresource() -> None:
+def test_apply_conflict_message_names_the_subresource() -> None:
     vm: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
     live = put(put(None, vm | {"spec": {}}), vm | {"status": {"ready": True}}, subresource="status")
     error = refusal(live, vm | {"status": {"ready": False}}, subresource="status")
     assert error.causes[0].message == 'conflict with "m1" with subresource "status"'
 
 
-def test_conflict_in_list_item_shows_its_keys() -> None:
+def test_apply_conflict_in_a_list_item_shows_the_keys_of_the_item() -> None:
     live = put(None, build_service({"port": 80, "name": "web"}))
     error = refusal(live, build_service({"port": 80, "name": "www"}))
     assert [cause.field for cause in error.causes] == ['.spec.ports[port=80,protocol="TCP"].name']
 
 
-def test_forced_apply_takes_over_the_field() -> None:
+def test_forced_apply_takes_over_ownership_of_the_field() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}), "m2", force=True)
     assert result["spec"]["cpu"] == {"guest": 3}
@@ -210,7 +212,7 @@ def test_update_and_apply_entries_of_one_name_are_separate_managers() -> None:
     assert error.causes[0].message == f'conflict with "m1" using {INSTANCETYPES}'
 
 
-def test_field_no_longer_applied_is_removed_unless_shared() -> None:
+def test_field_no_longer_applied_is_removed_unless_another_manager_owns_it() -> None:
     live = put(None, build_instancetype({**SIZES, "annotations": {"x": "1"}}, labels={"mine": "1", "shared": "1"}))
     live = put(live, build_instancetype(labels={"shared": "1", "other": "1"}), "m2")
     result = put(live, build_instancetype(SIZES))
@@ -235,7 +237,7 @@ def test_apply_keeps_unowned_fields() -> None:
     assert result["metadata"]["uid"] == "1"
 
 
-def test_struct_is_kept_while_an_updater_owns_a_field_in_it() -> None:
+def test_apply_does_not_remove_a_struct_while_an_updater_owns_a_field_in_it() -> None:
     live = put(None, build_instancetype({"cpu": {"guest": 2}}))
     live = edit(live, live | {"spec": {"cpu": {"guest": 2, "model": "host-model"}}})
     assert put(live, build_instancetype({}))["spec"] == {"cpu": {"model": "host-model"}}
@@ -249,7 +251,7 @@ def test_list_item_is_removed_although_an_updater_owns_a_field_in_it() -> None:
     assert list(fields_by_manager(result)) == ["m1"]
 
 
-def test_removing_the_last_item_removes_the_list() -> None:
+def test_apply_that_removes_the_last_item_removes_the_list() -> None:
     live = put(None, build_instancetype(SIZES, finalizers=["x/y"]))
     assert without_entries(put(live, build_instancetype(SIZES))) == build_instancetype(SIZES)
 
@@ -286,7 +288,7 @@ def test_applied_list_items_with_the_same_keys_are_merged() -> None:
     assert result["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "web", "nodePort": 30000}]
 
 
-def test_duplicate_live_items_are_kept() -> None:
+def test_apply_keeps_duplicate_live_list_items() -> None:
     result = put(edit(build_service(), build_service({"port": 1}, {"port": 1})), build_service({"port": 2}))
     assert result["spec"]["ports"] == [{"port": 1}, {"port": 1}, {"port": 2}]
 
@@ -306,26 +308,26 @@ def test_duplicate_live_items_are_kept() -> None:
         ),
     ],
 )
-def test_duplicate_applied_items_are_rejected(applied: JsonObject, problem: str) -> None:
+def test_apply_of_duplicate_list_items_is_rejected(applied: JsonObject, problem: str) -> None:
     error = refusal(None, applied)
     assert (error.code, error.reason) == (500, "")
     assert error.message.endswith(f": {problem}")
 
 
-def test_applied_null_keeps_granular_values_of_others() -> None:
+def test_applied_null_keeps_granular_values_of_other_managers() -> None:
     live = put(None, build_instancetype(SIZES))
     result = put(live, build_instancetype({"memory": None}), manager="m2")
     assert result["spec"] == SIZES
     assert fields_by_manager(result)["m2"] == {"f:spec": {"f:memory": {}}}
 
 
-def test_applied_null_conflicts_with_a_value_of_others() -> None:
+def test_applied_null_conflicts_with_a_value_of_another_manager() -> None:
     live = put(None, build_instancetype(SIZES))
     error = refusal(live, build_instancetype({"cpu": {"guest": None}}), manager="m2")
     assert error.message == 'Apply failed with 1 conflict: conflict with "m1": .spec.cpu.guest'
 
 
-def test_list_with_items_without_keys_is_replaced() -> None:
+def test_apply_replaces_a_list_with_items_without_keys() -> None:
     live = put(None, build_service({"port": 80}))
     assert put(live, build_service({"name": "odd"}))["spec"]["ports"] == [{"name": "odd"}]
 
@@ -348,14 +350,14 @@ def test_applier_has_one_entry_for_all_versions() -> None:
 
 
 def build_client_side(applied: JsonObject, **live: Any) -> JsonObject:
-    """Return an object as client-side apply leaves it."""
+    """Return an object as it is stored after a client-side apply."""
     text = json.dumps(applied)
     tree = applied | {"metadata": {**applied["metadata"], "annotations": {LAST_APPLIED: text}}} | live
     return edit_from_nothing(tree)
 
 
 def edit_from_nothing(tree: JsonObject) -> JsonObject:
-    write = Write("kubectl-client-side-apply", tree["apiVersion"], MORNING)
+    write = FieldManager("kubectl-client-side-apply", tree["apiVersion"], MORNING)
     entries = record_update(None, tree, write, object_type(kind_of(tree)))
     return {**tree, "metadata": {**tree["metadata"], "managedFields": entries}}
 

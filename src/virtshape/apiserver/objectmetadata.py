@@ -1,7 +1,7 @@
 """
-Objects between request and store: server-set metadata, what a write may change, and the encoded result.
+Prepare objects for storage: set the metadata, apply the changes that a write may make, and encode the result.
 
-Functions work on plain trees and never modify their arguments.
+Functions work on decoded JSON and never modify their arguments.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _ORDER: Final = (
     "managedFields",
 )
 _STATED_EMPTY: Final = frozenset({"resourceVersion", "deletionGracePeriodSeconds"})
-"""Metadata fields that may be empty or zero; other empty fields are omitted."""
+"""Metadata fields that are stored even if they are empty or zero; other empty fields are omitted."""
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 
 
@@ -49,7 +49,7 @@ def metadata_of(tree: Mapping[str, Any]) -> JsonObject:
 
 
 def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> JsonObject:
-    """Return the object with this metadata and these parts replaced (None removes one), in storage order."""
+    """Return the object with this metadata and these top-level fields (None removes a field), in storage order."""
     ordered = {
         name: value for name in _ORDER if (value := metadata.get(name)) or (name in _STATED_EMPTY and value is not None)
     }
@@ -61,7 +61,7 @@ def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: obje
 
 def make_uid() -> str:
     """Return a new random UID."""
-    digits = f"{getrandbits(128):032x}"  # only uniqueness matters, so no system call
+    digits = f"{getrandbits(128):032x}"  # UIDs need not be unpredictable, so no system call is made
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
@@ -84,7 +84,7 @@ def initialize_object(resource: Resource, tree: JsonObject, namespace: str, name
 
 
 def replace(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:
-    """Return `old` updated with `new`: spec and metadata, or only the fields of a subresource."""
+    """Return `old` after an update with `new`: all fields but the status, or only the fields of a subresource."""
     if subresource == "status":
         return assemble(old, metadata_of(old), status=_complete_status(resource, new.get("status")))
     if subresource == "finalize":
@@ -103,7 +103,7 @@ def _complete_status(resource: Resource, status: JsonObject | None) -> JsonObjec
 
 
 def update_generation(resource: Resource, old: JsonObject, new: JsonObject, subresource: str = "") -> JsonObject:
-    """Return the new object with its generation, incremented if its content changed."""
+    """Return the new object with the old generation, incremented if the content other than metadata changed."""
     if subresource or not resource.has_generation:
         return new
     before = metadata_of(old).get("generation") or 0
@@ -112,14 +112,14 @@ def update_generation(resource: Resource, old: JsonObject, new: JsonObject, subr
 
 
 def has_same_content(old: JsonObject, new: JsonObject) -> bool:
-    """Return True if two objects are equal apart from metadata."""
+    """Return True if two objects are equal apart from apiVersion, kind and metadata."""
     return {n: v for n, v in old.items() if n not in _HEAD} == {n: v for n, v in new.items() if n not in _HEAD}
 
 
 def make_write(
     key: Key, expected: int, tree: JsonObject, *, removes: bool = False, largest: int | None = MAX_OBJECT_BYTES
 ) -> Write:
-    """Return the write that stores or removes an object; raise StatusError 413 if it has more than `largest` bytes."""
+    """Return the write that stores or removes an object; raise StatusError 413 if the object is too large."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
     if largest is not None and len(data) > largest and not removes:
         validate_object_size(len(data), key.resource, key.name, largest)

@@ -3,7 +3,7 @@
 import pytest
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.admission.claims import check_claim, check_class, requests_expansion
+from virtshape.apiserver.admission.claimupdates import check_claim, check_class, requests_expansion
 
 
 def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> JsonObject:
@@ -30,21 +30,23 @@ def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> JsonObj
         (build(volumeAttributesClassName="b"), build(volumeAttributesClassName="a"), None),
     ],
     ids=[
-        "same",
-        "more",
-        "as much",
-        "less",
-        "less than before",
-        "modes",
-        "volume",
-        "other volume",
-        "no volume",
-        "defaults",
-        "other class",
-        "attributes",
+        "unchanged",
+        "larger size",
+        "same size in another unit",
+        "smaller size",
+        "smaller size than before, not smaller than the capacity",
+        "access modes",
+        "volume set",
+        "volume changed",
+        "volume removed",
+        "defaults set",
+        "storage class changed",
+        "attributes class changed",
     ],
 )
-def test_claim_spec_is_immutable_except_for_its_size(new: JsonObject, old: JsonObject, field: str | None) -> None:
+def test_claim_update_is_rejected_only_for_immutable_fields_or_smaller_sizes(
+    new: JsonObject, old: JsonObject, field: str | None
+) -> None:
     assert [cause.field for cause in check_claim(new, old)] == ([field] if field else [])
 
 
@@ -57,7 +59,7 @@ def test_claim_spec_is_immutable_except_for_its_size(new: JsonObject, old: JsonO
         ({"spec": {}}, build(), False),
     ],
 )
-def test_bound_claim_may_be_expanded(new: JsonObject, old: JsonObject, more: bool) -> None:
+def test_only_a_larger_request_of_a_bound_claim_is_an_expansion(new: JsonObject, old: JsonObject, more: bool) -> None:
     assert requests_expansion(new, old) is more
 
 
@@ -71,5 +73,7 @@ def test_bound_claim_may_be_expanded(new: JsonObject, old: JsonObject, more: boo
         ({"allowVolumeExpansion": True}, {}, []),
     ],
 )
-def test_storage_class_fields_are_immutable(new: JsonObject, old: JsonObject, fields: list[str]) -> None:
+def test_changes_to_immutable_storage_class_fields_are_reported(
+    new: JsonObject, old: JsonObject, fields: list[str]
+) -> None:
     assert [cause.field for cause in check_class(new, old)] == fields

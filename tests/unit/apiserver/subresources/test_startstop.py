@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 from tests.support.build import build_vm
+from tests.support.instances import build_vmi_in_phase
 
-from virtshape.api.codec import from_tree
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.running import (
+from virtshape.apiserver.subresources.startstop import (
     Change,
     RestartOptions,
     StartOptions,
@@ -23,20 +22,6 @@ START: JsonObject = {"action": "Start"}
 PAUSED: JsonObject = {"action": "Start", "data": {"paused": "true"}}
 STOP: JsonObject = {"action": "Stop", "uid": "u1"}
 RUNNING = "Running"
-
-
-def build_vmi(phase: str | None, *, paused: bool = False, **change_spec: Any) -> VirtualMachineInstance | None:
-    if phase is None:
-        return None
-    conditions = [{"type": "Paused", "status": "True"}] if paused else None
-    tree = {
-        "apiVersion": "kubevirt.io/v1",
-        "kind": "VirtualMachineInstance",
-        "metadata": {"name": "vm1", "uid": "u1"},
-        "spec": {"domain": {"devices": {}}, **change_spec},
-        "status": {"phase": phase, "conditions": conditions},
-    }
-    return from_tree(tree, VirtualMachineInstance)
 
 
 def build(strategy: str | None, **change_spec: Any) -> Any:
@@ -167,13 +152,13 @@ REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
 def test_start_stop_or_restart_returns_the_change_of_the_vm(
     vm: Any, phase: str, action: Any, options: Any, change: Change
 ) -> None:
-    assert action(vm, build_vmi(phase), options) == change
+    assert action(vm, build_vmi_in_phase(phase), options) == change
 
 
 @pytest.mark.parametrize(("vm", "phase", "action", "options", "code", "message"), REFUSED.values(), ids=REFUSED)
-def test_action_that_the_run_strategy_forbids_is_rejected(
+def test_invalid_start_stop_or_restart_is_rejected(
     vm: Any, phase: str, action: Any, options: Any, code: int, message: str
 ) -> None:
     with pytest.raises(StatusError, match=message) as refused:
-        action(vm, build_vmi(phase), options)
+        action(vm, build_vmi_in_phase(phase), options)
     assert refused.value.code == code

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from tests.support.pipes import GONE, Pipe
 
-from virtshape.apiserver.subresources.sessions import ExclusiveSessions
+from virtshape.apiserver.subresources.exclusivesessions import ExclusiveSessions
 from virtshape.stream.duplex import TAKEN_OVER, StreamClosed
 
 
-async def test_new_session_opens_after_the_previous_stream_is_closed() -> None:
+async def test_new_session_closes_the_stream_of_the_previous_session() -> None:
     sessions, first, second = ExclusiveSessions(), Pipe(), Pipe()
 
     async def open_first() -> Pipe:
@@ -46,7 +46,7 @@ async def test_sessions_with_different_keys_are_independent() -> None:
     assert [pipe.is_closed for pipe in pipes] == [False, False]
 
 
-async def test_stream_error_is_raised_to_the_reader_of_the_session() -> None:
+async def test_stream_error_is_raised_when_the_session_is_read() -> None:
     async def open_stream() -> Pipe:
         return Pipe(b"bytes", GONE)
 
@@ -56,7 +56,7 @@ async def test_stream_error_is_raised_to_the_reader_of_the_session() -> None:
         await stream.read()
 
 
-async def test_failed_open_of_a_stream_leaves_no_session() -> None:
+async def test_no_session_is_open_after_a_stream_failed_to_open() -> None:
     sessions = ExclusiveSessions()
 
     async def fail() -> Pipe:

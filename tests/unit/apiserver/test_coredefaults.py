@@ -2,7 +2,7 @@ import pytest
 
 from virtshape.api.kinds import Kind, find_resource
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
+from virtshape.apiserver.coredefaults import prepare_for_create, prepare_for_update
 
 
 def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:

@@ -1,8 +1,8 @@
 """
 Server-side apply: merge a partial object into a live one and update field ownership.
 
-Fields that the manager no longer applies and no other manager owns are removed. Changes to fields of other managers
-are conflicts unless they are forced. All functions are pure; unchanged parts are shared.
+Fields that the manager no longer applies and no other manager owns are removed. Changes to fields of other managers are
+conflicts unless they are forced. All functions are pure; results share unchanged values with the arguments.
 """
 
 import json
@@ -22,7 +22,7 @@ from virtshape.apiserver.managedfields.lastapplied import (
     with_last_applied,
 )
 from virtshape.apiserver.managedfields.managedfields import (
-    Write,
+    FieldManager,
     entries_of,
     find_entry,
     make_entry,
@@ -44,7 +44,7 @@ _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
 class _Conflict(NamedTuple):
-    """Fields that an apply would take from another manager, and the manager's entry."""
+    """Fields of another manager that an apply would change, and the managedFields entry of that manager."""
 
     entry: JsonObject
     fields: FieldSet
@@ -60,7 +60,7 @@ def validate_apply_body(applied: JsonObject, kind: Kind) -> None:
 
 
 def find_undeclared(applied: JsonObject, kind: Kind) -> StatusError | None:
-    """Return the error for fields that the kind does not have, or None; the check is slow."""
+    """Return the error for unknown fields in an applied object, or None if it has none; this check is slow."""
     unknown = [at for at, problem in walk(applied, kind.struct) if problem.rule == "unknown-field"]
     if not unknown:
         return None
@@ -78,14 +78,18 @@ def typed_patch_error(applied: JsonObject, problems: list[str]) -> StatusError:
 
 
 def apply(
-    live: JsonObject | None, applied: JsonObject, write: Write, kind: ObjectType, *, force: bool = False
+    live: JsonObject | None, applied: JsonObject, manager: FieldManager, kind: ObjectType, *, force: bool = False
 ) -> JsonObject:
-    """Return the object after an apply, with its managedFields; `live` is None for a new object."""
+    """
+    Return the object after an apply, with its managedFields; `live` is None for a new object.
+
+    Raise StatusError if an applied list has duplicate items and, without `force`, on conflicts with other managers.
+    """
     start = live if live is not None else _bare(applied)
-    current = owned_part(start, kind, write.subresource)
-    config = owned_part(applied, kind, write.subresource)
-    entries = _tracked_entries(live, current, write, kind)
-    own = find_entry(entries, "Apply", write)
+    current = owned_part(start, kind, manager.subresource)
+    config = owned_part(applied, kind, manager.subresource)
+    entries = _tracked_entries(live, current, manager, kind)
+    own = find_entry(entries, "Apply", manager)
     others = [entry for entry in entries if entry is not own]
     try:
         declared = declare(config, kind.fields) or {}
@@ -95,12 +99,12 @@ def apply(
     if own is not None:
         merged = _drop_abandoned(merged, difference(own["fieldsV1"], declared), [declared, *map(_fields, others)], kind)
     change = compare(current, merged, kind.fields)
-    if not force and (conflicts := _find_conflicts(start, others, change, write, kind)):
+    if not force and (conflicts := _find_conflicts(start, others, change, manager, kind)):
         raise _conflict_error(conflicts)
     recorded = remove_fields(others, change, kind)
     if declared:
-        recorded.append(_make_own_entry(own, declared, change, write))
-    if write.manager == MANAGER and find_last_applied(merged):
+        recorded.append(_make_own_entry(own, declared, change, manager))
+    if manager.name == MANAGER and find_last_applied(merged):
         annotations = with_last_applied(merged["metadata"]["annotations"], applied)
         merged = {**merged, "metadata": {**merged["metadata"], "annotations": annotations}}
     return _assemble(start, current, merged, sort_entries(recorded))
@@ -112,12 +116,14 @@ def _bare(applied: JsonObject) -> JsonObject:
     return {"apiVersion": applied["apiVersion"], "kind": applied["kind"], "metadata": named}
 
 
-def _tracked_entries(live: JsonObject | None, current: JsonObject, write: Write, kind: ObjectType) -> list[JsonObject]:
-    """Return the entries before an apply; if the object has none, a separate manager owns its fields."""
+def _tracked_entries(
+    live: JsonObject | None, current: JsonObject, manager: FieldManager, kind: ObjectType
+) -> list[JsonObject]:
+    """Return the entries before an apply; if there are none, the manager `before-first-apply` owns all fields."""
     entries = entries_of(live)
     if live is None or entries:
         return entries
-    return record_change([], compare({}, current, kind.fields), write._replace(manager=_BEFORE_FIRST_APPLY), kind)
+    return record_change([], compare({}, current, kind.fields), manager._replace(name=_BEFORE_FIRST_APPLY), kind)
 
 
 def _drop_abandoned(merged: JsonObject, abandoned: FieldSet, owned: list[FieldSet], kind: ObjectType) -> JsonObject:
@@ -130,15 +136,15 @@ def _drop_abandoned(merged: JsonObject, abandoned: FieldSet, owned: list[FieldSe
     return pruned
 
 
-def _make_own_entry(own: JsonObject | None, declared: FieldSet, change: Change, write: Write) -> JsonObject:
-    entry = make_entry("Apply", declared, write)
+def _make_own_entry(own: JsonObject | None, declared: FieldSet, change: Change, manager: FieldManager) -> JsonObject:
+    entry = make_entry("Apply", declared, manager)
     if own is not None and own["fieldsV1"] == declared and change == (None, None) and "time" in own:
         entry["time"] = own["time"]
     return entry
 
 
 def _assemble(start: JsonObject, current: JsonObject, merged: JsonObject, entries: list[JsonObject]) -> JsonObject:
-    """Return the live object with the owned part replaced by the merged one."""
+    """Return `start` with the fields in `current` replaced by those in `merged`, and with these managedFields."""
     metadata, owned = start.get("metadata") or {}, current.get("metadata") or {}
     kept = {name: value for name, value in metadata.items() if name not in owned and name != "managedFields"}
     kept |= merged.get("metadata") or {}
@@ -148,14 +154,14 @@ def _assemble(start: JsonObject, current: JsonObject, merged: JsonObject, entrie
 
 
 def _find_conflicts(
-    live: JsonObject, others: list[JsonObject], change: Change, write: Write, kind: ObjectType
+    live: JsonObject, others: list[JsonObject], change: Change, manager: FieldManager, kind: ObjectType
 ) -> list[_Conflict]:
     if change.taken is None:
         return []
     conflicts = [_Conflict(entry, intersection(_fields(entry), change.taken)) for entry in others]
     conflicts = [conflict for conflict in conflicts if conflict.fields]
-    if conflicts and write.manager == MANAGER and find_last_applied(live):
-        allowed = owned_by_last_applied(live, write.api_version, write.subresource, kind)
+    if conflicts and manager.name == MANAGER and find_last_applied(live):
+        allowed = owned_by_last_applied(live, manager.api_version, manager.subresource, kind)
         conflicts = [_Conflict(entry, difference(fields, allowed)) for entry, fields in conflicts]
     return [conflict for conflict in conflicts if conflict.fields]
 

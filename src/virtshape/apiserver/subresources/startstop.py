@@ -1,7 +1,7 @@
 """
 Start, stop and restart a VM: decide from its run strategy which change to store.
 
-All functions are pure: they depend only on the VM, its VMI and the options.
+All functions are pure: results depend only on the VM, its VMI and the options.
 """
 
 from typing import Annotated, Final, Literal, NamedTuple
@@ -32,37 +32,37 @@ Seconds = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class StartOptions(Struct, rename="camel"):
-    """Options of start."""
+    """Options of the action `start`."""
 
     paused: bool = False
     dry_run: list[str] = []
 
 
 class StopOptions(Struct, rename="camel"):
-    """Options of stop; the period is in seconds."""
+    """Options of the action `stop`; the grace period is in seconds."""
 
     grace_period: Seconds | None = None
     dry_run: list[str] = []
 
 
 class RestartOptions(Struct, rename="camel"):
-    """Options of restart; the only valid period is 0, which forces the restart."""
+    """Options of the action `restart`; the only valid grace period is 0, which forces the restart."""
 
     grace_period_seconds: Seconds | None = None
     dry_run: list[str] = []
 
 
 class Change(NamedTuple):
-    """A change to fields of the spec of a VM or VMI, or of the status of a VM."""
+    """A change to fields in the spec of a VM or VMI, or in the status of a VM."""
 
     part: Literal["spec", "status"]
     values: JsonObject
     expected: JsonObject | None = None
-    """Values of the same fields when the change was decided; the change is rejected if they are different now."""
+    """The values that these fields had when the change was decided; the change is rejected if they differ now."""
 
 
 def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:
-    """Return the change that starts the VM; raise StatusError if it cannot be started."""
+    """Return the change that starts the VM; raise StatusError if the VM cannot be started."""
     strategy = find_run_strategy(vm.spec)
     if vmi is not None and not is_final(vmi) and _phase(vmi) not in _UNSEEN_PHASES:
         raise _conflict(vm, "VM is already running")
@@ -83,7 +83,7 @@ def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Start
 
 
 def stop(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StopOptions) -> Change:
-    """Return the change that stops the VM; raise StatusError if it cannot be stopped."""
+    """Return the change that stops the VM; raise StatusError if the VM cannot be stopped."""
     if options.grace_period is not None and options.grace_period < 0:
         raise StatusError(400, "BadRequest", _NEGATIVE_PERIOD)
     strategy = find_run_strategy(vm.spec)
@@ -103,7 +103,7 @@ def stop(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StopOp
 
 
 def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: RestartOptions) -> Change:
-    """Return the change that restarts the VM; raise StatusError if it cannot be restarted."""
+    """Return the change that restarts the VM; raise StatusError if the VM cannot be restarted."""
     period = options.grace_period_seconds
     if period is not None and period != 0:
         message = "For force restart, only gracePeriod=0 is supported for now" if period > 0 else _NEGATIVE_PERIOD
@@ -127,14 +127,14 @@ def _conflict(vm: VirtualMachine, message: str) -> StatusError:
 
 
 def _switch(vm: VirtualMachine, *, on: bool) -> Change:
-    """Return the change of `running` or `runStrategy`, whichever the VM uses."""
+    """Return the change to `running` or `runStrategy`, whichever the VM uses."""
     if vm.spec.running is not None:
         return Change("spec", {"running": on})
     return Change("spec", {"runStrategy": ALWAYS if on else HALTED})
 
 
 def _request(vm: VirtualMachine, *wanted: JsonObject) -> Change:
-    """Return the change that requests actions from the controller; only a stop may replace pending requests."""
+    """Return the change that asks the VM controller to start or stop the VM; only a stop replaces pending requests."""
     is_stop = [one["action"] for one in wanted] == [STOP]
     if vm.status is not None and vm.status.state_change_requests and not is_stop:
         raise _conflict(vm, "unable to complete request: stop/start already underway")

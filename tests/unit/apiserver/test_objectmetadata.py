@@ -3,7 +3,7 @@
 import uuid
 
 from virtshape.api.kinds import find_kind
-from virtshape.apiserver.objects import assemble, encode_tree, initialize_object, make_uid, make_write, replace
+from virtshape.apiserver.objectmetadata import assemble, encode_tree, initialize_object, make_uid, make_write, replace
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.store.record import Key
 
@@ -49,12 +49,12 @@ def test_status_write_changes_only_the_status() -> None:
     assert (new["spec"], new["status"]) == (old["spec"], {"printableStatus": "Stopped", "ready": True})
 
 
-def test_encoded_write_has_a_gap_for_the_resource_version() -> None:
+def test_encoded_object_is_split_where_the_store_inserts_the_resource_version() -> None:
     old = initialize_object(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
     write = make_write(Key("r", "ns", "web"), 0, old)
     assert write.head.endswith(b'"resourceVersion":"')
     assert write.tail.startswith(b'"')
-    assert encode_tree(old).count(b"resourceVersion") == 0, "an object that is not stored states none"
+    assert encode_tree(old).count(b"resourceVersion") == 0, "an object that is not stored has no resourceVersion"
 
 
 def test_metadata_fields_have_a_fixed_order() -> None:

@@ -10,8 +10,8 @@ from tests.support.build import build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.admission.usage import VIRTUAL_MACHINES, UsageIndex
-from virtshape.apiserver.objects import make_write
+from virtshape.apiserver.admission.instancetypeusage import VIRTUAL_MACHINES, UsageIndex
+from virtshape.apiserver.objectmetadata import make_write
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Key
 from virtshape.store.store import Store
@@ -34,8 +34,8 @@ NAMED: dict[str, tuple[JsonObject, set[Reference]]] = {
 }
 
 
-class Machines:
-    """A store with VMs in it."""
+class VmStore:
+    """A store to which tests write VMs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -49,11 +49,11 @@ class Machines:
 
 
 @asynccontextmanager
-async def open_index(directory: Path) -> AsyncIterator[tuple[Machines, UsageIndex]]:
+async def open_index(directory: Path) -> AsyncIterator[tuple[VmStore, UsageIndex]]:
     store = Store(directory)
     usage = UsageIndex(store)
     store.observe(usage.observe)
-    yield Machines(store), usage
+    yield VmStore(store), usage
     await store.close()
 
 
@@ -75,7 +75,7 @@ async def test_vms_that_refer_to_an_object_are_counted(
         assert count(usage) == named
 
 
-async def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> None:
+async def test_updated_vm_is_counted_for_the_objects_it_now_refers_to(tmp_path: Path) -> None:
     async with open_index(tmp_path) as (machines, usage):
         await machines.write("vm1", instancetype="small", preference="linux")
         await machines.write("vm2", instancetype="small")
@@ -86,7 +86,7 @@ async def test_updated_vm_is_counted_by_its_new_references(tmp_path: Path) -> No
         assert count(usage) == {SMALL}
 
 
-async def test_deleted_vm_is_not_counted(tmp_path: Path) -> None:
+async def test_deleted_vm_is_not_counted_as_a_user_of_its_instancetype(tmp_path: Path) -> None:
     async with open_index(tmp_path) as (machines, usage):
         await machines.write("vm1", instancetype="small")
         assert usage.count(SMALL) == 1

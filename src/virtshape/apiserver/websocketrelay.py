@@ -15,9 +15,9 @@ from virtshape.supervise.supervisor import log_failure
 PING_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 1.0
-"""Time for clients to close their side when the server stops."""
+"""How long clients may take to close their side of a WebSocket when the server stops."""
 LAST_WRITE_SECONDS: Final = 5.0
-"""Time for a guest to accept the last bytes of a client that disconnected."""
+"""How long a guest may take to accept the last bytes from a client that has disconnected."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def accept_handshake(request: Request) -> tuple[tuple[str, str], ...]:
 
 
 async def relay_stream(socket: WebSocket, guest: Duplex) -> None:
-    """Relay bytes between a client and a guest until either disconnects; then close both with the reason."""
+    """Relay bytes between a client and a guest until either disconnects; then close both streams with the reason."""
     code, message, seconds = NORMAL, "", CLOSING_SECONDS
     keepalive = asyncio.create_task(_keep_alive(socket), name="WebSocket keepalive")
     keepalive.add_done_callback(log_failure)
@@ -61,7 +61,7 @@ async def relay_stream(socket: WebSocket, guest: Duplex) -> None:
 
 
 async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
-    """Relay bytes, including the client's last ones; give up if the guest does not accept these in time."""
+    """Relay bytes; after the client disconnects, give the guest LAST_WRITE_SECONDS to accept unsent bytes."""
     relay_task = asyncio.create_task(relay(guest, socket))
     disconnect = asyncio.create_task(socket.wait_ended())
     try:
@@ -76,7 +76,7 @@ async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
 
 
 async def _keep_alive(socket: WebSocket) -> None:
-    """Ping the client, and abort the connection if it stays silent."""
+    """Ping the client, and abort the connection if the client does not respond."""
     while socket.measure_silence() < SILENCE_SECONDS:
         await asyncio.sleep(PING_SECONDS)
         socket.ping()

@@ -6,7 +6,7 @@ As in CDI, cloning requires the verb `create` on `datavolumes/source` in the sou
 
 from collections.abc import Awaitable, Callable
 
-from virtshape.admission.clones import GROUP, CloneSources, explain_forbidden_clone
+from virtshape.admission.clonesources import GROUP, CloneSources, explain_forbidden_clone
 from virtshape.api.core.serviceaccount import name_account_user
 from virtshape.api.kinds import Kind
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, User, account_groups

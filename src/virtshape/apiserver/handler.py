@@ -1,13 +1,16 @@
 """
 Request handling: authenticate, route, authorize, and call the handler.
 
-Reads return a response immediately; writes return an awaitable and are recorded in the audit log.
+Reads return a response immediately, except large lists. Writes and large lists return an awaitable. Writes are
+recorded in the audit log.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from typing import Final, Protocol
 
@@ -21,18 +24,34 @@ from virtshape.apiserver.auth.authentication import Credential, User, read_certi
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.auth.impersonation import impersonate
 from virtshape.apiserver.auth.reviews import AuthContext, answer_review, read_review
-from virtshape.apiserver.capability import find_deprecation, is_create_only, list_verbs
 from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
-from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.limits import Slots, read_timeout, timeout_error, validate_nesting
-from virtshape.apiserver.message import IMPERSONATION_PREFIX, JSON, LINE, Request, Response, Upgrade
+from virtshape.apiserver.limits import (
+    MAX_READS,
+    MAX_WRITES,
+    RENDERED_AT_ONCE,
+    Slots,
+    read_timeout,
+    timeout_error,
+    validate_nesting,
+)
+from virtshape.apiserver.message import (
+    IMPERSONATION_PREFIX,
+    JSON,
+    LINE,
+    AnyResponse,
+    Request,
+    Response,
+    Stream,
+    Upgrade,
+)
 from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.reading import get_object, list_objects, not_found
+from virtshape.apiserver.requestcounters import RequestCounters
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.responses import add_warning, build_error_response, build_not_found_response, build_response
 from virtshape.apiserver.route import Route, find_route
@@ -46,10 +65,11 @@ from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_select
 from virtshape.apiserver.sessionstreams import bind_to_session
 from virtshape.apiserver.source import ObjectSource
 from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.guestconnections import STREAMS
 from virtshape.apiserver.subresources.info import find_info_response
 from virtshape.apiserver.subresources.route import PREFIX as ACTION_PREFIX
 from virtshape.apiserver.subresources.route import ActionRoute, find_action
-from virtshape.apiserver.subresources.streams import STREAMS
+from virtshape.apiserver.supportedverbs import find_deprecation, is_create_only, list_verbs
 from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.uploads.receiving import Uploads
 from virtshape.apiserver.uploads.route import find_upload
@@ -71,23 +91,24 @@ _WRITERS: Final[dict[str, Writer]] = {
     "deletecollection": delete_collection,
 }
 _AUTHENTICATION: Final = "authentication.k8s.io/v1"
+_LEASES: Final = "coordination.k8s.io"
 _log = logging.getLogger(__name__)
 _OF_CONSOLE: Final = ("", "console")
 _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 
 
 class BrowserAccess(Protocol):
-    """The part of the web console that the API server uses."""
+    """The methods of the web console that the API server calls."""
 
     def answer(self, request: Request) -> Response | Awaitable[Response] | None:
         """Return the response to a request for the console; None if the path belongs to the API."""
 
     def find_credential(self, request: Request) -> Credential | None:
-        """Return the credential of the session, or None; raise StatusError 403 if another site sent the request."""
+        """Return the credential of the session, or None; raise StatusError 403 if the request fails the CSRF checks."""
 
 
 class Server:
-    """Handles requests to the API and passes on those for the web console."""
+    """Handles requests to the API; requests for the web console are passed to the console."""
 
     def __init__(
         self,
@@ -112,7 +133,10 @@ class Server:
         self._uploads = uploads
         self._audit = audit
         self._console = console
-        self._writes = Slots()
+        self._writes = Slots(MAX_WRITES)
+        self._reads = Slots(MAX_READS)
+        self._renderers = ThreadPoolExecutor(RENDERED_AT_ONCE, thread_name_prefix="list")
+        self.requests = RequestCounters()
 
     def set_address(self, address: str) -> None:
         """Set the address that discovery documents show to clients."""
@@ -120,6 +144,7 @@ class Server:
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         """Return the response to a request, or an awaitable that returns it."""
+        began = time.perf_counter()
         try:
             segment = request.path[1:].partition("/")[0]
             if segment in _OF_CONSOLE and self._console is not None:
@@ -133,26 +158,30 @@ class Server:
                 return self._uploads.answer(request)
             caller = self._identify(request)
         except StatusError as error:
-            return build_error_response(error, request.headers.get("accept", ""))
+            refusal = build_error_response(error, request.headers.get("accept", ""))
+            return self.requests.observe(request, None, refusal, began)
         answer = self.handle_as(request, caller)
-        if isinstance(answer, Response) or "cookie" not in request.headers:
-            return answer
-        return bind_to_session(answer, partial(self._is_authenticated, request))
+        may_stream = isinstance(answer, Stream | Upgrade) or request.wants_websocket
+        return (
+            bind_to_session(answer, partial(self._is_permitted, request, _find_needs(request)))
+            if may_stream
+            else answer
+        )
 
-    def _is_authenticated(self, request: Request) -> bool:
-        """Return True if a request's credentials are still valid."""
+    def _is_permitted(self, request: Request, needs: Attributes | None) -> bool:
+        """Return True if a request's credentials are still valid, and its sender still has the permission it needs."""
         try:
-            self._identify(request)
+            caller = self._identify(request)
         except StatusError:
             return False
-        return True
+        return needs is None or self._authorizer.authorize(caller.user, needs).allowed
 
     def authenticate(self, request: Request) -> None:
         """Raise StatusError if a request's headers do not authenticate its sender."""
         self._identify(request)
 
     def _may_see_reasons(self, request: Request) -> bool:
-        """Return True if the client may see why health checks fail: it must have access to paths below the endpoint."""
+        """Return True if the client may see why health checks fail, that is, may access paths below the endpoint."""
         endpoint = request.path[1:].partition("/")[0]
         try:
             caller = self._identify(request)
@@ -163,23 +192,37 @@ class Server:
 
     def handle_as(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         """Handle a request from an authenticated caller."""
+        began = time.perf_counter()
+        action = find_action(request) if request.path.startswith(ACTION_PREFIX) else None
+        route = action.audited if action is not None else find_route(request)
         try:
-            if request.path.startswith(ACTION_PREFIX):
-                return self._act(request, caller)
-            route = find_route(request)
-            if route is None:
-                wanted = Attributes(verb=request.method.lower(), path=request.path)
-                self._authorizer.require(caller.user, wanted)
-                return self._publisher.answer(request) or _unknown_path_response(request)
-            answer = self._answer(request, route, caller)
+            answer = self._dispatch(request, action or route, caller)
         except StatusError as error:
-            return build_error_response(error, request.headers.get("accept", ""))
-        deprecation = find_deprecation(route.kind)
-        return answer if deprecation is None else _warn(answer, deprecation)
+            answer = build_error_response(error, request.headers.get("accept", ""))
+        except StoreError as error:
+            answer = _store_failure_response(request, error)
+        is_stream = action is not None and action.action in STREAMS
+        return self.requests.observe(request, route, answer, began, is_stream=is_stream)
 
-    def _act(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
+    @property
+    def writes_in_progress(self) -> int:
+        """Number of writes that have no response yet."""
+        return self._writes.taken
+
+    def _dispatch(
+        self, request: Request, route: Route | ActionRoute | None, caller: Caller
+    ) -> AnyResponse | Awaitable[AnyResponse]:
+        if isinstance(route, Route):
+            answer = self._answer(request, route, caller)
+            deprecation = find_deprecation(route.kind)
+            return answer if deprecation is None else _warn(answer, deprecation)
+        if request.path.startswith(ACTION_PREFIX):
+            return self._act(request, route, caller)
+        self._authorizer.require(caller.user, Attributes(verb=request.method.lower(), path=request.path))
+        return self._publisher.answer(request) or _unknown_path_response(request)
+
+    def _act(self, request: Request, route: ActionRoute | None, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         """Handle an action on a VM or VMI, or return a document of the subresource API."""
-        route = find_action(request)
         if route is None:
             self._authorizer.require(caller.user, Attributes(verb=request.method.lower(), path=request.path))
             known = find_info_response(request) or self._publisher.answer(request)
@@ -213,6 +256,8 @@ class Server:
             return await self._actions.answer(request, route, authorize)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
+        except StoreError as error:
+            return _store_failure_response(request, error)
 
     def _answer(self, request: Request, route: Route, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         if route.verb is None:
@@ -228,7 +273,7 @@ class Server:
         credential = None if shown or self._console is None else self._console.find_credential(request)
         if credential is None:
             credential = Credential(shown, read_certificate(request.certificate))
-            if credential.certificate is not None and request.is_of_other_site:
+            if credential.certificate is not None and request.is_cross_origin:
                 # A browser also sends its certificate with requests that pages of other sites make.
                 raise StatusError(403, "Forbidden", "forbidden: requests from other sites are not allowed")
         user = self._auth.authenticator.authenticate(*credential)
@@ -239,7 +284,7 @@ class Server:
             return Caller(user)
         return Caller(impersonate(user, impersonation, self._authorizer), user.name)
 
-    def _read(self, request: Request, route: Route, user: User) -> AnyResponse:
+    def _read(self, request: Request, route: Route, user: User) -> AnyResponse | Awaitable[AnyResponse]:
         _require_served(request, route)
         if is_create_only(route.kind):
             return self._review(request, route, user)
@@ -248,14 +293,23 @@ class Server:
             case "get":
                 return get_object(source, request, route)
             case "list":
-                return list_objects(source, request, route)
+                listed = list_objects(source, request, route)
+                return listed if isinstance(listed, Response) else self._render(request, listed)
             case _:
                 return watch_objects(source, request, route)
+
+    async def _render(self, request: Request, render: Callable[[], Response]) -> Response:
+        """Render a large list in a thread, so that other requests do not wait for it."""
+        try:
+            with self._reads:
+                return await asyncio.get_running_loop().run_in_executor(self._renderers, render)
+        except StatusError as error:
+            return build_error_response(error, request.headers.get("accept", ""))
 
     async def _write(self, request: Request, route: Route, caller: Caller, make: Make) -> Response:
         began = time.time()
         try:
-            answer = await self._answer_write(request, make)
+            answer = await self._answer_write(request, route, make)
         except BaseException as error:
             code = CLIENT_LEFT if isinstance(error, asyncio.CancelledError) else 500
             self._audit.record(build_audit_entry(request, route, caller, code, began))
@@ -263,16 +317,15 @@ class Server:
         self._audit.record(build_audit_entry(request, route, caller, answer, began))
         return answer
 
-    async def _answer_write(self, request: Request, make: Make) -> Response:
+    async def _answer_write(self, request: Request, route: Route, make: Make) -> Response:
         try:
-            with self._writes:
+            with nullcontext() if route.kind.group == _LEASES else self._writes:
                 async with asyncio.timeout(read_timeout(request.parameter("timeout"))):
                     return await make()
         except TimeoutError:
             return build_error_response(timeout_error())
         except StoreError as error:
-            _log.error("%s %s failed: %s", request.method, request.path, error)
-            return build_error_response(StatusError(500, "InternalError", f"Internal error occurred: {error}"))
+            return _store_failure_response(request, error)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
 
@@ -303,6 +356,13 @@ class Server:
         return build_response(request, response_format, encode(answered), 201, warnings)
 
 
+def _store_failure_response(request: Request, error: StoreError) -> Response:
+    """Log that the store failed, and return a response with the cause."""
+    _log.error("%s %s failed: %s", request.method, request.path, error)
+    message = f"Internal error occurred: {error} (request {request.audit_id})"
+    return build_error_response(StatusError(500, "InternalError", message))
+
+
 def _warn(answer: AnyResponse | Awaitable[AnyResponse], warning: str) -> AnyResponse | Awaitable[AnyResponse]:
     if isinstance(answer, Awaitable):
         return _warn_when_done(answer, warning)
@@ -317,14 +377,18 @@ async def _warn_when_done(answer: Awaitable[AnyResponse], warning: str) -> AnyRe
 
 
 def _find_offered_token(request: Request) -> str | None:
-    """Return the bearer token that a browser sent as a WebSocket subprotocol (it cannot set other headers), or None."""
+    """
+    Return the bearer token in the WebSocket subprotocols as the value of an Authorization header, or None.
+
+    Browsers cannot set other headers of a WebSocket request.
+    """
     offers = request.headers.get("sec-websocket-protocol")
     token = find_bearer(split_list(offers)) if offers and request.wants_websocket else None
     return f"Bearer {token}" if token else None
 
 
 def _accept_protobuf(request: Request, route: Route) -> None:
-    """Convert a protobuf body to JSON; custom resources do not support protobuf."""
+    """Convert a protobuf body to JSON, except for custom resources, which accept protobuf only in delete options."""
     if request.headers.get("content-type") == PROTOBUF and (
         route.verb in ("delete", "deletecollection") or not is_custom_resource(route.kind)
     ):
@@ -351,12 +415,22 @@ def _require_served(request: Request, route: Route) -> None:
         raise _not_allowed(route)
 
 
+def _find_needs(request: Request) -> Attributes | None:
+    """Return the permission that a request needs, or None if its path is not that of a resource."""
+    if request.path.startswith(ACTION_PREFIX):
+        action = find_action(request)
+        route = action.audited if action is not None else None
+    else:
+        route = find_route(request)
+    return _attributes(request, route) if route is not None else None
+
+
 def _attributes(request: Request, route: Route) -> Attributes:
     name, namespace = route.name, route.namespace
     if route.verb in ("list", "watch"):
         name = _find_selected_name(request, route)
     elif route.kind.kind == "Namespace":
-        namespace = name  # so that a Role in a namespace can grant access to the namespace itself
+        namespace = name  # a Role in a namespace can grant access to the namespace itself
     return Attributes(
         verb=str(route.verb),
         group=route.kind.group,
@@ -374,7 +448,7 @@ def _find_selected_name(request: Request, route: Route) -> str:
         return ""
     try:
         terms = parse_field_selector(text, route.kind)
-    except StatusError:  # reported after authorization
+    except StatusError:  # an invalid selector is reported after authorization
         return ""
     return next((term.value for term in terms if term.field == NAME and term.equal), "")
 

@@ -1,7 +1,7 @@
 """
-Fields of core kinds that only the server sets: initial status, finalizers of namespaces, defaults of events.
+Fields of core kinds that only the server sets: initial status, namespace finalizers, event defaults.
 
-Functions work on plain trees and never modify their arguments.
+Functions work on decoded JSON and never modify their arguments.
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ def prepare_for_create(kind: Kind, tree: JsonObject) -> JsonObject:
 
 
 def prepare_for_update(kind: Kind, tree: JsonObject, old: JsonObject, subresource: str) -> JsonObject:
-    """Return the updated object; an update cannot change the spec of a namespace."""
+    """Return the updated object; the spec of a namespace keeps its old value."""
     if kind.group or kind.kind != "Namespace" or subresource or "spec" not in old:
         return tree
     return {**tree, "spec": old["spec"]}

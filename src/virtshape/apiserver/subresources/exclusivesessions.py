@@ -1,7 +1,7 @@
 """
 Exclusive sessions: one client per console or VNC display.
 
-A new client disconnects the previous one, which receives a message.
+A new client disconnects the previous client, which receives a message.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class ExclusiveStream:
 
 
 class ExclusiveSessions:
-    """The open sessions by key."""
+    """The open sessions, by key; each session has at most one client."""
 
     def __init__(self) -> None:
         self._open_streams: dict[Hashable, ExclusiveStream] = {}
@@ -60,7 +60,7 @@ class ExclusiveSessions:
         return key in self._open_streams
 
     async def open(self, key: Hashable, open_stream: Callable[[], Awaitable[Duplex]], message: str) -> Duplex:
-        """Disconnect the previous client with a message, then open a stream."""
+        """Disconnect the previous client of this session, if any, and send it a message; then return a new stream."""
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             before = self._open_streams.get(key)

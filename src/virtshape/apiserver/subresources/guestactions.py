@@ -8,7 +8,7 @@ from msgspec import Struct
 from virtshape.api.kubevirt.conditions import is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.running import conflict
+from virtshape.apiserver.subresources.startstop import conflict
 
 NOT_RUNNING: Final = "VMI is not running"
 _KIND: Final = "virtualmachineinstance"
@@ -21,17 +21,17 @@ class GuestOptions(Struct, rename="camel"):
 
 
 def check_pause(vmi: VirtualMachineInstance) -> str | None:
-    """Return why the guest cannot be paused, or None."""
+    """Return why the guest cannot be paused, or None if it can."""
     return "VMI is already paused" if _is_paused(vmi) else None
 
 
 def check_unpause(vmi: VirtualMachineInstance) -> str | None:
-    """Return why the guest cannot be unpaused, or None."""
+    """Return why the guest cannot be unpaused, or None if it can."""
     return None if _is_paused(vmi) else "VMI is not paused"
 
 
 def check_soft_reboot(vmi: VirtualMachineInstance) -> str | None:
-    """Return why the guest cannot be soft-rebooted, or None."""
+    """Return why the guest cannot be soft-rebooted, or None if it can."""
     if _is_paused(vmi):
         return "VMI is paused"
     features = vmi.spec.domain.features
@@ -70,7 +70,7 @@ def require_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
 
 
 def require_console(vmi: VirtualMachineInstance) -> None:
-    """Raise StatusError unless the guest runs and has a serial console; clients retry after 400 until it runs."""
+    """Raise StatusError unless the guest runs and has a serial console; clients that get 400 retry until it runs."""
     if vmi.spec.domain.devices.autoattach_serial_console is False:
         raise StatusError(400, "BadRequest", "No serial consoles are present.")
     if vmi.status is not None and vmi.status.phase == "Failed":
@@ -93,7 +93,7 @@ def require_port_forward(vmi: VirtualMachineInstance) -> None:
 
 
 def require_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> None:
-    """Raise StatusError unless the guest runs and, if VMIs report agents, its agent is connected."""
+    """Raise StatusError unless the guest runs; if `is_reported` is True, its VMI must also report a connected agent."""
     if not _is_running(vmi):
         raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
     if is_reported and not _holds(vmi, "AgentConnected"):

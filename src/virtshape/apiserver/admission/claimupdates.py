@@ -18,7 +18,7 @@ from virtshape.store.record import Key
 from virtshape.store.store import Store
 
 _CLASSES: Final = "storageclasses.storage.k8s.io"
-_LASTING: Final = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+_IMMUTABLE_FIELDS: Final = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 _DEFAULTS: Final = {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}
 _IMMUTABLE: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -26,7 +26,7 @@ _IMMUTABLE: Final = (
 
 
 class ClaimAdmission:
-    """Rejects invalid updates of claims and storage classes."""
+    """Rejects invalid updates to claims and storage classes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -74,28 +74,28 @@ def check_claim(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def _fixed(spec: JsonObject, before: JsonObject) -> JsonObject:
-    """Return the immutable fields of a spec; some fields are mutable while they are unset in `before`."""
+    """Return the immutable fields of a spec; the mode, volume name and class are mutable while unset in `before`."""
     open_ = {name for name in ("volumeMode", "volumeName", "storageClassName") if before.get(name) is None}
     movable = {"resources", "volumeAttributesClassName", *open_}
     return {name: value for name, value in spec.items() if name not in movable}
 
 
 def requests_expansion(new: JsonObject, old: JsonObject) -> bool:
-    """Return True if an update of a bound claim requests a larger volume."""
+    """Return True if an update to a bound claim requests a larger volume."""
     before, after = find_request(old), find_request(new)
     bound = (old.get("status") or {}).get("phase") == "Bound"
     return bound and before is not None and after is not None and after.amount > before.amount
 
 
 def find_request(claim: JsonObject) -> Quantity | None:
-    """Return the size that a claim requests, or None if it requests none."""
+    """Return the size that a claim requests, or None if it requests no size."""
     stated: Any = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage")
     return Quantity(stated) if stated is not None else None
 
 
 def check_class(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Return a problem for each immutable field that an update of a storage class changes."""
-    changed = [name for name in _LASTING if _read(new, name) != _read(old, name)]
+    """Return a problem for each immutable field that an update to a storage class changes."""
+    changed = [name for name in _IMMUTABLE_FIELDS if _read(new, name) != _read(old, name)]
     return [forbidden_value(name, f"updates to {name} are forbidden.") for name in changed]
 
 

@@ -19,7 +19,7 @@ from virtshape.store.store import Store
 VIRTUAL_MACHINES: Final = "virtualmachines.kubevirt.io"
 
 _Names = tuple[str | None, str | None] | None
-"""The kind and the name in a matcher; None if the VM has no such matcher."""
+"""The kind and the name in a VM's matcher; None if the VM does not have the matcher."""
 
 
 class _Matchers(Struct):
@@ -85,7 +85,7 @@ def _read(key: Key, value: bytes) -> frozenset[Reference]:
     )
 
 
-@lru_cache(maxsize=4096)  # most VMs refer to the same few objects, so they can share a set
+@lru_cache(maxsize=4096)  # cached, because most VMs refer to the same few objects and can share a set
 def _refer(namespace: str, instancetype: _Names, flavor: _Names, preference: _Names) -> frozenset[Reference]:
     sizing = INSTANCETYPE_GROUP if flavor is None else FLAVOR_GROUP
     named: tuple[tuple[Role, _Names, str], ...] = (
