@@ -1,1 +1,5 @@
-"""Controllers: reconcile VMs, VMIs, storage, pods and garbage. They depend only on a client and their own protocols."""
+"""
+Controllers: reconcile VMs, VMIs and storage, run launcher pods, and collect garbage.
+
+Controllers depend only on a client and on protocols that this package defines.
+"""

@@ -1,7 +1,7 @@
 """
 Event expiry: delete events one hour after they last occurred, as kube-apiserver does.
 
-It runs only where there is no kube-apiserver.
+Event expiry runs only where there is no kube-apiserver.
 """
 
 import asyncio
@@ -26,19 +26,21 @@ class EventExpiry:
         self._clock = clock
 
     async def run(self) -> None:
-        """Delete old events every ten minutes until cancelled; start after the first ten minutes."""
+        """Delete old events every ten minutes until cancelled, for the first time after ten minutes."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             await self.sweep()
 
     async def sweep(self) -> int:
         """Delete expired events and return their number."""
-        oldest = self._clock() - KEPT_SECONDS
+        now = self._clock()
+        # An event from the future was written before the clock was set back.
+        oldest, newest = now - KEPT_SECONDS, now + KEPT_SECONDS
         expired: list[Event] = []
         continuation = ""
         while True:
             page = await self._client.list(Event, limit=PAGE, continuation=continuation)
-            expired += [event for event in page.items if _last_time(event) < oldest]
+            expired += [event for event in page.items if not oldest <= _last_time(event) <= newest]
             continuation = page.continuation
             if not continuation:
                 break
@@ -59,7 +61,7 @@ class EventExpiry:
 
 
 def _last_time(event: Event) -> float:
-    """Return the time of the last occurrence; the creation time if the event states none."""
+    """Return the time of the last occurrence, or the creation time if the event does not contain it."""
     observed = event.series.last_observed_time if event.series else None
     stated = observed or event.last_timestamp or event.event_time or metadata_of(event).creation_timestamp
     return parse_time(stated) if stated else 0.0

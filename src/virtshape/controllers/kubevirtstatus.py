@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.conditions import put_condition
 from virtshape.api.kubevirt.kubevirt import KubeVirt, KubeVirtCondition, KubeVirtStatus
 from virtshape.api.times import Clock, format_time
 from virtshape.client.protocol import Client
-from virtshape.controllers.catalogsync import CatalogSync, LoadCatalog
+from virtshape.controllers.commoninstancetypes import CommonInstancetypes, LoadCatalog
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.engine.machinetype import default_architecture
@@ -46,7 +46,7 @@ class KubeVirtReconciler:
         self._clock = clock
         self._runs_guests = runs_guests
         self._list_checks = list_checks
-        self._catalog = CatalogSync(client, cache, load_catalog)
+        self._catalog = CommonInstancetypes(client, cache, load_catalog)
 
     async def reconcile(self, name: Name) -> Result:
         """Update the status of the KubeVirt object, and create or remove the common instance types and preferences."""

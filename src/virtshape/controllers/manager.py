@@ -1,11 +1,11 @@
 """
 Controller manager: set up informers, work queues and reconcilers for VMs, instances and storage, and run them.
 
-It is used in the standalone server and on clusters. Garbage collection and namespace deletion are separate, because
-clusters have their own controllers for these. On a cluster, scheduling and storage are left to the cluster too.
+The manager is used in the standalone server and on clusters. Garbage collection and namespace deletion are separate,
+because clusters have their own controllers for these. On a cluster, the cluster also schedules guests and provisions
+storage.
 """
 
-import asyncio
 import contextlib
 import logging
 import time
@@ -24,7 +24,6 @@ from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import KubernetesObject
 from virtshape.api.model import Model
-from virtshape.api.ownerreferences import find_controller
 from virtshape.api.status import StatusError
 from virtshape.api.times import Clock
 from virtshape.api.wellknown import OBJECT_NAME_LABEL
@@ -33,7 +32,7 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.catalogsync import LoadCatalog
+from virtshape.controllers.commoninstancetypes import LoadCatalog
 from virtshape.controllers.kubevirtstatus import KubeVirtReconciler
 from virtshape.controllers.nodes import mark_node_not_ready, update_node
 from virtshape.controllers.runtime.clients import TrimmingClient
@@ -46,10 +45,13 @@ from virtshape.controllers.storage.controllers import (
     StorageControllers,
 )
 from virtshape.controllers.storage.protocol import Storage
-from virtshape.controllers.vm.controller import VmReconciler
+from virtshape.controllers.vm.controller import STARTED_SECONDS, VmReconciler
 from virtshape.controllers.vm.datavolumes import list_volume_names
-from virtshape.controllers.vm.revisions import ROLES
-from virtshape.controllers.vm.revisionsync import list_pinned_revisions
+from virtshape.controllers.vm.revisionobjects import (
+    ROLES,
+)
+from virtshape.controllers.vm.revisions import list_pinned_revisions
+from virtshape.controllers.vm.sharedrevisionobjects import BY_OWNER, list_owner_uids
 from virtshape.controllers.vmi.controller import VmiReconciler
 from virtshape.controllers.vmi.launcher import Launcher
 from virtshape.controllers.vmi.phases import phase_of
@@ -62,7 +64,7 @@ from virtshape.controllers.vmi.scheduling import (
 )
 from virtshape.resolve.matcher import find_matcher, list_recaptured
 from virtshape.supervise.failures import describe_error
-from virtshape.supervise.supervisor import SupervisedTask, Supervisor
+from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import LAUNCHER
 
 RESYNC_SECONDS: Final = 600.0
@@ -118,9 +120,9 @@ class Controllers:
         load_catalog: LoadCatalog = tuple,
     ) -> None:
         """
-        Set up the controllers; they start with `running`.
+        Set up the controllers; `running` starts them.
 
-        `open_launcher` starts the launcher of node `node` in the background; it replaces `launcher`.
+        `open_launcher` starts the launcher of node `node` in the background; the started launcher replaces `launcher`.
         `no_launcher_reason` explains why there is no launcher. `load_catalog` returns the common instance types and
         preferences.
         """
@@ -140,9 +142,10 @@ class Controllers:
         self._not_ready: dict[str, NodeNotReady] = {node: LAUNCHER_STARTING} if open_launcher is not None else {}
         self._placement = self._make_placement(no_launcher_reason)
         self._generations: dict[Name, int | None] = {}
-        vms = VmReconciler(client, self.informers, self.recorder, clock, hotplug=not on_cluster)
+        self._vm_reconciler = vms = VmReconciler(client, self.informers, self.recorder, clock, on_cluster=on_cluster)
         self.vms = Loop("vm", vms.reconcile, report=vms.report)
-        self.vmis = Loop("vmi", self._make_vmi_reconciler().reconcile)
+        vmis = self._make_vmi_reconciler()
+        self.vmis = Loop("vmi", vmis.reconcile, report=vmis.report)
         has_launcher = launcher is not None or open_launcher is not None
         installations = KubeVirtReconciler(
             client,
@@ -153,6 +156,7 @@ class Controllers:
             load_catalog=load_catalog,
         )
         self.installations = Loop("kubevirt", installations.reconcile, workers=1)
+        self._more_loops: list[Loop] = []
         self._watch()
         self.storage = self._make_storage(storage, bind_claims=has_launcher)
         for kind in (DataVolume, PersistentVolumeClaim):
@@ -186,16 +190,20 @@ class Controllers:
     @property
     def loops(self) -> tuple[Loop, ...]:
         """All control loops."""
-        return (self.vms, self.vmis, *self.storage.loops, self.installations)
+        return (self.vms, self.vmis, *self.storage.loops, self.installations, *self._more_loops)
+
+    def add_loop(self, loop: Loop) -> None:
+        """Add a control loop that runs together with these controllers; call this method before the controllers run."""
+        self._more_loops.append(loop)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the controllers while the block lasts; the block is entered after all informers have synced."""
+        """Run the controllers during the `async with` block, which is entered after all informers have synced."""
         supervisor = self._supervisor
         async with contextlib.AsyncExitStack() as stack:
             if self._open_launcher is not None:
                 start = supervisor.running(LAUNCHER, partial(self._start_launcher, self._open_launcher), finishes=True)
-                await _wait_for_first_attempt(await stack.enter_async_context(start))
+                await (await stack.enter_async_context(start)).wait_for_first_attempt(LAUNCHER_SECONDS)
             else:
                 await self._add_launcher(self._launcher)
             await stack.enter_async_context(self.informers.running(supervisor))
@@ -258,19 +266,26 @@ class Controllers:
         add(KubeVirt).handle(self._on_kubevirt_change)
         for kind in INSTANCETYPE_KINDS:
             add(kind).handle(self._on_instancetype_change)
-        add(ControllerRevision, labels=OBJECT_NAME_LABEL).handle(self._on_revision_change)
+        revisions = add(ControllerRevision, {BY_OWNER: list_owner_uids}, labels=OBJECT_NAME_LABEL)
+        revisions.handle(self._on_revision_change)
 
     def _on_vm_change(self, change: Change[VirtualMachine]) -> None:
-        """Enqueue a new VM at once and a changed VM after a short delay, because changes come in bursts."""
+        """
+        Enqueue a changed VM: at once if it is new, otherwise after a short delay, because changes come in bursts.
+
+        If the VM was deleted, the launcher also removes its persistent data.
+        """
         if change.type == "DELETED" and self._launcher is not None:
             self._launcher.forget(metadata_of(change.item).uid or "")
         self.vms.queue.add_after(key_of(change.item), 0 if change.type == "ADDED" else COALESCE_SECONDS)
 
     def _on_vmi_change(self, change: Change[VirtualMachineInstance]) -> None:
+        """Enqueue a changed instance and its VM; the VM of a new instance waits, because the instance changes again."""
         name = key_of(change.item)
         self.vmis.queue.add(name)
-        if change.type != "RESYNCED":
-            self.vms.queue.add_after(name, COALESCE_SECONDS)
+        is_listed = change.type == "ADDED" and not self._has_started  # the VM itself is enqueued too
+        if change.type != "RESYNCED" and not is_listed:
+            self.vms.queue.add_after(name, STARTED_SECONDS if change.type == "ADDED" else COALESCE_SECONDS)
 
     def _on_disk_change(self, change: Change[KubernetesObject]) -> None:
         """Enqueue the VMs and instances that use a changed DataVolume or claim."""
@@ -289,17 +304,20 @@ class Controllers:
             self._enqueue_all(VirtualMachine, self.vms)
 
     def _on_instancetype_change(self, change: Change[Model]) -> None:
-        """Enqueue the VMs that refer to a new instance type or preference."""
+        """Enqueue the VMs that refer to the name of a new instance type, flavor or preference."""
         if change.type == "ADDED":
             name = metadata_of(change.item).name or ""
             for place in self.informers.find_keys_by(VirtualMachine, _BY_INSTANCETYPE, name):
                 self.vms.queue.add(place)
 
     def _on_revision_change(self, change: Change[ControllerRevision]) -> None:
-        """Enqueue the VM that owns a deleted revision."""
-        owner = find_controller(change.item.metadata)
-        if change.type == "DELETED" and owner is not None and owner.kind == "VirtualMachine":
-            self.vms.queue.add_after(Name(key_of(change.item).namespace, owner.name), COALESCE_SECONDS)
+        """Enqueue the VMs that own a deleted revision."""
+        self._vm_reconciler.observe_revision(change)
+        if change.type != "DELETED":
+            return
+        for owner in change.item.metadata.owner_references or ():
+            if owner.kind == "VirtualMachine":
+                self.vms.queue.add_after(Name(key_of(change.item).namespace, owner.name), COALESCE_SECONDS)
 
     def _enqueue_all(self, kind: type[Model], loop: Loop) -> None:
         for place in self.informers.list_keys(kind):
@@ -308,11 +326,6 @@ class Controllers:
     def _enqueue_unplaced(self) -> None:
         for place in self.informers.find_keys_by(VirtualMachineInstance, _BY_PLACEMENT, _UNPLACED):
             self.vmis.queue.add(place)
-
-
-async def _wait_for_first_attempt(launcher: SupervisedTask) -> None:
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(launcher.first_attempt_done.wait(), LAUNCHER_SECONDS)
 
 
 def _volumes_of(vm: VirtualMachine) -> Iterable[str]:
@@ -325,7 +338,7 @@ def _placement_of(vmi: VirtualMachineInstance) -> Iterable[str]:
 
 
 def _instancetypes_of(vm: VirtualMachine) -> Iterable[str]:
-    """Return the names of instance types and preferences that the VM refers to without a revision."""
+    """Return the names of instance types, flavors and preferences that the VM refers to without a revision."""
     pinned = {} if list_recaptured(vm) else list_pinned_revisions(vm)
     matchers = (find_matcher(vm, role) for role in ROLES if role not in pinned)
     return [matcher.name for matcher in matchers if matcher and matcher.name]

@@ -1,7 +1,7 @@
 """
 Namespace deletion: delete all objects in a terminating namespace, then remove its finalizer.
 
-The controller waits for objects with finalizers. It runs only where there is no kube-controller-manager.
+The controller waits for objects with finalizers, and runs only where there is no kube-controller-manager.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -63,7 +63,7 @@ class NamespaceReconciler:
                 return left
 
     async def _delete(self, kind: type[Model], item: Model) -> bool:
-        """Delete one object; return True if it still exists."""
+        """Delete one object; return True if the object still exists."""
         metadata = metadata_of(item)
         if metadata.deletion_timestamp is not None:
             return True

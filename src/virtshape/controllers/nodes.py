@@ -18,7 +18,11 @@ MAX_ATTEMPTS: Final = 8
 
 
 async def update_node(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
-    """Create or update the launcher's node and delete stale simulated nodes; return the launcher by node name."""
+    """
+    Create or update the launcher's node, if it has one, and delete stale simulated nodes.
+
+    Return a mapping of node name to launcher, which is empty if there is no launcher with a node.
+    """
     wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
     name = (metadata_of(wanted).name or "") if wanted is not None else ""
     listing = await client.list(Node, labels=f"{SIMULATED_LABEL}=true")
@@ -32,7 +36,7 @@ async def update_node(client: Client, launcher: Launcher | None, now: float) -> 
 
 
 async def mark_node_not_ready(client: Client, name: str, message: str, now: float) -> Node:
-    """Set the condition Ready of a node to False, creating the node if needed; return the node."""
+    """Set a node's Ready condition to False, creating the node if needed; return the node."""
     stamp = format_time(now)
     wanted = NodeCondition("Ready", "False", stamp, stamp, message, "LauncherFailed")
     node = Node(api_version="v1", kind="Node", metadata=ObjectMeta(name=name, labels={HOSTNAME_LABEL: name}))

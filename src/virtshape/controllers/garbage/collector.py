@@ -1,8 +1,8 @@
 """
 The garbage collector watches objects and their owners, and deletes objects whose owners are gone.
 
-An owner that was not seen is requested from the server before anything is deleted. The collector runs only where there
-is no kube-controller-manager.
+If the collector has not seen an owner, it requests the owner from the server before it deletes anything. The collector
+runs only where there is no kube-controller-manager.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from virtshape.api.meta import OwnerReference
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
-from virtshape.client.protocol import Client
+from virtshape.client.protocol import Client, OwnershipMetadata
 from virtshape.client.resources import format_resource, kind_of, metadata_of
 from virtshape.controllers.garbage.decisions import (
     Delete,
@@ -31,6 +31,7 @@ from virtshape.controllers.garbage.decisions import (
     RemoveOwners,
     Step,
     decide_steps,
+    list_affected_owners,
     make_graph_node,
 )
 from virtshape.controllers.runtime.loop import DONE, Loop, Name, Result
@@ -44,26 +45,30 @@ _log = logging.getLogger(__name__)
 
 
 class GarbageCollector:
-    """Deletes objects of these kinds whose owners are gone."""
+    """Deletes objects of the given kinds whose owners are gone."""
 
     def __init__(self, client: Client, kinds: Sequence[type[Model]]) -> None:
         self._client = client
         self._kinds = kinds
         self._graph = Graph()
-        self._present: dict[type[Model], dict[str, tuple[str, str]]] = {kind: {} for kind in kinds}
-        """Namespace and name of each object, by kind and UID."""
+        self._present: dict[type[Model], dict[str, Identity]] = {kind: {} for kind in kinds}
+        """All objects that exist, by kind and UID."""
         self._synced = {kind: asyncio.Event() for kind in kinds}
+        self._has_listed = False
         self.loop = Loop("garbage", self.reconcile)
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Collect garbage while the block lasts; the block is entered after all objects were listed."""
+        """Collect garbage during the `async with` block, which is entered after all objects were listed."""
         async with contextlib.AsyncExitStack() as stack:
             for kind in self._kinds:
                 watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=format_resource(kind))
                 await stack.enter_async_context(watch)
             for synced in self._synced.values():
                 await synced.wait()
+            self._has_listed = True
+            for node in self._graph:
+                self._enqueue_if_affected(node)
             await stack.enter_async_context(self.loop.running(supervisor))
             yield
 
@@ -74,23 +79,26 @@ class GarbageCollector:
             return DONE
         absent = [owner.uid for owner in node.owners if await self._is_absent(owner, node.identity.namespace)]
         for step in decide_steps(node, self._graph, absent):
-            await self._take(step)
+            await self._take(step, node)
         return DONE
 
     async def _is_absent(self, owner: OwnerReference, namespace: str) -> bool:
         """
         Return True if there is no such owner; an owner of a namespaced kind must be in the dependent's namespace.
 
-        An owner that cannot be resolved is not absent: one of an unknown kind, or a namespaced owner of a
-        cluster-scoped object.
+        An owner that cannot be resolved does not count as absent, such as an owner of an unknown kind, or a namespaced
+        owner of a cluster-scoped object.
         """
         kind = find_kind(owner.api_version, owner.kind)
-        if kind is None or (kind.namespaced and not namespace):
-            return False
-        if self._present.get(kind.struct, {}).get(owner.uid) == (namespace if kind.namespaced else "", owner.name):
+        if kind is None or (kind.namespaced and not namespace) or self._has_seen(kind, owner, namespace):
             return False
         current = await self._find(kind, owner.name, namespace)
         return current is None or metadata_of(current).uid != owner.uid
+
+    def _has_seen(self, kind: Kind, owner: OwnerReference, namespace: str) -> bool:
+        """Return True if the owner of an object in this namespace was listed or watched, and not deleted since."""
+        seen = self._present.get(kind.struct, {}).get(owner.uid)
+        return seen is not None and (seen.namespace, seen.name) == (namespace if kind.namespaced else "", owner.name)
 
     async def _find(self, kind: Kind, name: str, namespace: str) -> Any:
         try:
@@ -100,25 +108,33 @@ class GarbageCollector:
                 raise
             return None
 
-    async def _take(self, step: Step) -> None:
+    async def _take(self, step: Step, node: GraphNode) -> None:
         target = step.target
         kind = find_kind(target.api_version, target.kind)
         if kind is None:
             return
         match step:
-            case Delete(policy="Foreground"):
-                await self._delete(kind, target, in_foreground=True)
-            case Delete():
-                await self._delete(kind, target, in_foreground=False)
+            case Delete(policy=policy):
+                await self._delete(kind, node, in_foreground=policy == "Foreground")
             case RemoveOwners(owners=owners):
                 await self._remove_owners(kind, target, owners)
             case RemoveFinalizer(finalizer=finalizer):
                 await self._release(kind, target, finalizer)
 
-    async def _delete(self, kind: Kind, target: Identity, *, in_foreground: bool) -> None:
+    async def _delete(self, kind: Kind, node: GraphNode, *, in_foreground: bool) -> None:
+        """Delete an object; an object without a controller is deleted only if its owners have not changed."""
+        target = node.identity
         policy: Any = "Foreground" if in_foreground else "Background"
+        revision = ""
+        if not node.has_controller:  # clients can add more owners at any time
+            item = await self._find(kind, target.name, target.namespace)
+            if item is None or make_graph_node(target.api_version, target.kind, item.metadata) != node:
+                return  # the object is reconciled again when the watch reports the change
+            revision = item.metadata.resource_version or ""
         try:
-            await self._client.delete(kind.struct, target.name, target.namespace, uid=target.uid, propagation=policy)
+            await self._client.delete(
+                kind.struct, target.name, target.namespace, uid=target.uid, revision=revision, propagation=policy
+            )
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -156,22 +172,22 @@ class GarbageCollector:
         revision = await self._list_all(kind)
         self._synced[kind].set()
         while True:
-            events = self._client.watch(kind, revision=revision, timeout=WATCH_SECONDS)
+            events = self._client.watch_owned(kind, revision=revision, timeout=WATCH_SECONDS)
             async with aclosing(events):
                 async for event in events:
                     revision = event.revision
                     if event.item is not None:
-                        self._note(kind, event.item, gone=event.type == "DELETED")
+                        self._note(kind, event.item.metadata, gone=event.type == "DELETED")
 
     async def _list_all(self, kind: type[Model]) -> str:
-        """Add all listed objects to the graph and remove missing ones; return the resource version of the list."""
+        """Add all listed objects to the graph and remove missing objects; return the resource version of the list."""
         seen: set[str] = set()
         continuation = ""
         while True:
-            page = await self._client.list(kind, limit=PAGE, continuation=continuation)
+            page = await self._client.list_owned(kind, limit=PAGE, continuation=continuation)
             for item in page.items:
-                self._note(kind, item, gone=False)
-                seen.add(metadata_of(item).uid or "")
+                self._note(kind, item.metadata, gone=False)
+                seen.add(item.metadata.uid or "")
             continuation = page.continuation
             if not continuation:
                 break
@@ -180,24 +196,41 @@ class GarbageCollector:
             self._forget(kind, uid)
         return page.revision
 
-    def _note(self, kind: type[Model], item: Model, *, gone: bool) -> None:
-        """Update the graph with an object and enqueue everything affected."""
+    def _note(self, kind: type[Model], metadata: OwnershipMetadata, *, gone: bool) -> None:
+        """Update the graph with a changed or deleted object, and enqueue all affected objects."""
         described = kind_of(kind)
-        node = make_graph_node(described.api_version, described.kind, metadata_of(item))
+        node = make_graph_node(described.api_version, described.kind, metadata)
         uid = node.identity.uid
         if gone:
             self._forget(kind, uid)
             return
-        self._present[kind][uid] = node.identity.namespace, node.identity.name
+        self._present[kind][uid] = node.identity
         before = self._graph.find(uid)
+        if before == node:
+            return
         self._graph.remove(uid)
         if node.owners or node.deleting:
             self._graph.put(node)
-            self._enqueue(uid)
-        for owner in _list_owners(before):
+            self._enqueue_if_affected(node)
+        for owner in list_affected_owners(before, node):
             self._enqueue(owner.uid)
         if node.deleting:
             self._enqueue_dependents(uid)
+
+    def _enqueue_if_affected(self, node: GraphNode) -> None:
+        """
+        Enqueue an object, unless it and all its owners exist and are not being deleted.
+
+        While the collector lists objects, it may not have seen the owners yet, so nothing is enqueued.
+        """
+        if self._has_listed and (node.deleting or not all(self._is_stable(owner, node) for owner in node.owners)):
+            self._enqueue(node.identity.uid)
+
+    def _is_stable(self, owner: OwnerReference, node: GraphNode) -> bool:
+        """Return True if the collector has seen the owner of an object, and the owner is not being deleted."""
+        kind, known = find_kind(owner.api_version, owner.kind), self._graph.find(owner.uid)
+        is_deleting = known is not None and known.deleting
+        return kind is not None and not is_deleting and self._has_seen(kind, owner, node.identity.namespace)
 
     def _forget(self, kind: type[Model], uid: str) -> None:
         self._present[kind].pop(uid, None)

@@ -1,23 +1,23 @@
 """
 Garbage collection decisions: which objects have lost their owners, and what foreground and orphan deletion require.
 
-The functions are pure: they work on a graph of objects and owner references, and never read or delete an object.
+The functions are pure: all work on a graph of objects and owner references, and none reads or deletes an object.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from sys import intern
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.client.protocol import OwnershipMetadata
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 
 
-class Identity(Struct, frozen=True):
+class Identity(Struct, frozen=True, gc=False):
     """Identifies one object: kind, namespace, name and UID."""
 
     api_version: str
@@ -27,13 +27,18 @@ class Identity(Struct, frozen=True):
     uid: str
 
 
-class GraphNode(Struct, frozen=True):
+class GraphNode(Struct, frozen=True, gc=False):
     """Garbage collection data of one object."""
 
     identity: Identity
     owners: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
     deleting: bool = False
+
+    @property
+    def has_controller(self) -> bool:
+        """True if one of the owners is the object's controller, so that clients add no other owners."""
+        return any(owner.controller for owner in self.owners)
 
     @property
     def waits_for_dependents(self) -> bool:
@@ -54,7 +59,7 @@ class Delete(Struct, frozen=True):
 
 
 class RemoveOwners(Struct, frozen=True):
-    """Remove these owner references from the object."""
+    """Remove the references to owners with these UIDs from the object."""
 
     target: Identity
     owners: frozenset[str]
@@ -70,9 +75,10 @@ class RemoveFinalizer(Struct, frozen=True):
 Step = Delete | RemoveOwners | RemoveFinalizer
 
 
-def make_graph_node(api_version: str, kind: str, metadata: ObjectMeta) -> GraphNode:
+def make_graph_node(api_version: str, kind: str, metadata: ObjectMeta | OwnershipMetadata) -> GraphNode:
     """Return the graph node of an object."""
-    identity = Identity(api_version, kind, intern(metadata.namespace or ""), metadata.name or "", metadata.uid or "")
+    texts = (api_version, kind, metadata.namespace, metadata.name, metadata.uid)
+    identity = Identity(*(intern(text or "") for text in texts))
     return GraphNode(
         identity,
         tuple(_slim(owner) for owner in metadata.owner_references or ()),
@@ -82,12 +88,13 @@ def make_graph_node(api_version: str, kind: str, metadata: ObjectMeta) -> GraphN
 
 
 def _slim(owner: OwnerReference) -> OwnerReference:
-    """Return the reference with interned strings, to save memory."""
-    return replace(owner, api_version=intern(owner.api_version), kind=intern(owner.kind))
+    """Return the reference with interned strings, to save memory: an owner often has several dependents."""
+    name, api_version, kind, uid = map(intern, (owner.name, owner.api_version, owner.kind, owner.uid))
+    return OwnerReference(name, api_version, kind, uid, owner.controller, owner.block_owner_deletion)
 
 
 class Graph:
-    """Objects and owner references by UID; owners may be unknown."""
+    """Objects and their owner references, by UID; owners may be missing in the graph."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, GraphNode] = {}
@@ -102,9 +109,12 @@ class Graph:
             self._dependents.setdefault(owner.uid, {})[uid] = None
 
     def remove(self, uid: str) -> None:
-        """Remove an object; its dependents still refer to it."""
+        """Remove an object; dependents still refer to the removed object."""
         self._unlink(uid)
         self._nodes.pop(uid, None)
+
+    def __iter__(self) -> Iterator[GraphNode]:
+        return iter(self._nodes.values())
 
     def find(self, uid: str) -> GraphNode | None:
         """Return the node of an object, or None."""
@@ -148,8 +158,18 @@ def decide_steps(node: GraphNode, graph: Graph, absent: Iterable[str]) -> list[S
     return steps if node.deleting else [*steps, *_collect(node, graph, frozenset(absent), dependents)]
 
 
+def list_affected_owners(before: GraphNode | None, now: GraphNode) -> Sequence[OwnerReference]:
+    """Return the owners in `before` whose next steps may differ after the object has changed to `now`."""
+    if before is None:
+        return ()
+    if (before.deleting, before.finalizers) != (now.deleting, now.finalizers):
+        return before.owners
+    kept = {owner.uid: owner for owner in now.owners}
+    return [owner for owner in before.owners if kept.get(owner.uid) != owner]
+
+
 def _list_dependents(owner: GraphNode, graph: Graph) -> list[GraphNode]:
-    """Return the objects that this one owns; objects that only repeat its UID do not count."""
+    """Return the objects that `owner` owns; references that match only the UID of `owner` do not count."""
     return [one for one in graph.dependents(owner.identity.uid) if _find_reference(one, owner) is not None]
 
 
@@ -182,7 +202,7 @@ def _blocks(dependent: GraphNode, owner: GraphNode) -> bool:
 
 
 def _waits_for(node: GraphNode, wanted: GraphNode, graph: Graph) -> bool:
-    """Return True if a foreground deletion waits, directly or through others, for the wanted object."""
+    """Return True if the foreground deletion of `node` waits, directly or through its dependents, for `wanted`."""
     seen: set[str] = set()
     waiting = [node]
     while waiting:
@@ -197,7 +217,11 @@ def _waits_for(node: GraphNode, wanted: GraphNode, graph: Graph) -> bool:
 
 
 def _collect(node: GraphNode, graph: Graph, absent: frozenset[str], dependents: list[GraphNode]) -> Iterator[Step]:
-    """Yield the deletion of an object if no owner is left, or the removal of references to owners that are gone."""
+    """
+    Yield the deletion of an object if all its owners are gone or wait for it.
+
+    If only some owners are gone or wait for it, yield the removal of the references to these owners.
+    """
     gone, waiting = set(), set()
     for owner in node.owners:
         known = graph.find(owner.uid)

@@ -1,7 +1,7 @@
 """
 Build the launcher pod of an instance: container, resources, scheduling constraints and volumes.
 
-The functions are pure. An instance that cannot run in a pod is refused with the reasons.
+The functions are pure. If an instance cannot run in a pod, the reasons are returned.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -11,8 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from virtshape.api.codec import encode
-from virtshape.api.core.container import Container, ContainerPort, EnvVar, Probe
-from virtshape.api.core.pod import ExecAction
+from virtshape.api.core.container import Container, ContainerPort, EnvVar, Probe, ResourceRequirements
+from virtshape.api.core.podshared import ExecAction
 from virtshape.api.core.podspec import Pod, PodSpec
 from virtshape.api.core.security import (
     Capabilities,
@@ -23,7 +23,7 @@ from virtshape.api.core.security import (
 )
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
-from virtshape.api.launcherpod import INSTANCE_VARIABLE, RUNNING
+from virtshape.api.launcherpod import CLAIM_SIZES_VARIABLE, INSTANCE_VARIABLE, RUNNING, STARTED, format_claim_sizes
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import make_owner_reference
 from virtshape.api.wellknown import ARCHITECTURE_LABEL, DEFAULT_GRACE_SECONDS, EVEN_PARITY_ANNOTATION
@@ -38,7 +38,12 @@ from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 COMMAND: Final = ("virtshape", "launcher", "--pod")
 GUEST_USER: Final = 107
 GRACE_MARGIN_SECONDS: Final = 15
-"""Extra seconds for the launcher to kill a guest that did not shut down, and to report it."""
+"""Extra seconds for the launcher to kill a guest that did not shut down, and to report how it ended."""
+START_PERIOD_SECONDS: Final = 1
+MAX_START_SECONDS: Final = 86_400
+"""Time after which kubelet kills a guest that does not start; the launcher reports failures much earlier."""
+DEFAULT_PROBE_SECONDS: Final = 10
+"""Default period of a readiness probe, as in Kubernetes."""
 _MAX_HOSTNAME_LENGTH: Final = 63
 
 
@@ -48,9 +53,14 @@ def build_launcher_pod(
     image: str,
     block_claims: Collection[str] = (),
     *,
+    claim_sizes: Mapping[str, int] = MappingProxyType({}),
     namespace_labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Pod:
-    """Build the launcher pod of an instance; `block_claims` are its claims in block mode."""
+    """
+    Build the launcher pod of an instance.
+
+    `block_claims` are its claims in block mode; `claim_sizes` are the sizes of its claims in bytes, by volume name.
+    """
     volumes = list_pod_volumes(vmi, block_claims)
     metadata = vmi.metadata
     return Pod(
@@ -66,7 +76,7 @@ def build_launcher_pod(
         spec=replace(
             build_scheduling_spec(vmi.spec, configuration),
             runtime_class_name=(configuration.default_runtime_class if configuration else None) or None,
-            containers=[_build_container(vmi, configuration, image, volumes, namespace_labels)],
+            containers=[_build_container(vmi, configuration, image, volumes, claim_sizes, namespace_labels)],
             volumes=[one.volume for one in volumes],
             image_pull_secrets=list_pull_secrets(vmi.spec) or None,
             hostname=_find_hostname(vmi),
@@ -131,21 +141,22 @@ def _build_container(
     configuration: KubeVirtConfiguration | None,
     image: str,
     volumes: Collection[PodVolume],
+    claim_sizes: Mapping[str, int],
     namespace_labels: Mapping[str, str],
 ) -> Container:
-    annotations = vmi.metadata.annotations or {}
-    even_parity = EVEN_PARITY_ANNOTATION in annotations
     return Container(
         CONTAINER,
         command=list(COMMAND),
         image=image,
         image_pull_policy=configuration.image_pull_policy if configuration else None,
-        env=[EnvVar(INSTANCE_VARIABLE, encode(_without_status(vmi)).decode())],
+        env=[
+            EnvVar(INSTANCE_VARIABLE, encode(_without_status(vmi)).decode()),
+            *([EnvVar(CLAIM_SIZES_VARIABLE, format_claim_sizes(claim_sizes))] if claim_sizes else []),
+        ],
         ports=_list_ports(vmi.spec) or None,
-        resources=build_resources(vmi.spec, configuration, even_parity=even_parity, namespace_labels=namespace_labels),
-        readiness_probe=Probe(
-            exec=ExecAction(["test", "-e", RUNNING]), period_seconds=2, timeout_seconds=5, failure_threshold=3
-        ),
+        resources=build_instance_resources(vmi, configuration, namespace_labels),
+        startup_probe=_build_probe(STARTED, START_PERIOD_SECONDS, failures=MAX_START_SECONDS // START_PERIOD_SECONDS),
+        readiness_probe=_find_readiness_probe(vmi.spec),
         security_context=SecurityContext(
             allow_privilege_escalation=False,
             capabilities=Capabilities(drop=["ALL"]),
@@ -154,6 +165,32 @@ def _build_container(
         volume_mounts=[one.mount for one in volumes if one.mount is not None],
         volume_devices=[one.device for one in volumes if one.device is not None] or None,
     )
+
+
+def build_instance_resources(
+    vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None, namespace_labels: Mapping[str, str]
+) -> ResourceRequirements:
+    """Return requests and limits of the container that runs an instance in a namespace with these labels."""
+    even_parity = EVEN_PARITY_ANNOTATION in (vmi.metadata.annotations or {})
+    return build_resources(vmi.spec, configuration, even_parity=even_parity, namespace_labels=namespace_labels)
+
+
+def _find_readiness_probe(spec: VirtualMachineInstanceSpec) -> Probe | None:
+    """
+    Return a probe that checks the result of the guest's readiness probe, or None if the guest has no such probe.
+
+    The launcher runs the guest's readiness probe. Each probe of the pod starts a process in the container. Therefore a
+    guest without a readiness probe, which is ready as soon as it has started, gets no probe.
+    """
+    stated = spec.readiness_probe
+    if stated is None:
+        return None
+    return _build_probe(RUNNING, stated.period_seconds or DEFAULT_PROBE_SECONDS, failures=1)
+
+
+def _build_probe(path: str, period: int, *, failures: int) -> Probe:
+    action = ExecAction(["test", "-e", path])
+    return Probe(exec=action, period_seconds=period, timeout_seconds=5, failure_threshold=failures)
 
 
 def _without_status(vmi: VirtualMachineInstance) -> VirtualMachineInstance:
@@ -187,7 +224,7 @@ def _describe_account(spec: VirtualMachineInstanceSpec) -> dict[str, object]:
 
 def explain_refusal(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> str:
     """
-    Return why no pod can run the instance, field by field; empty if one can.
+    Return the reasons why no pod can run the instance, field by field, or an empty string if there are none.
 
     Admission checks host access too, but the instance may have been stored before the configuration changed.
     """

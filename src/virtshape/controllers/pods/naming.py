@@ -46,7 +46,7 @@ def shorten_label(value: str) -> str:
 
 
 def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[str, str]:
-    """Return the labels of the instance's pod: those of the instance, and KubeVirt's."""
+    """Return the labels of the instance's pod: the instance's own labels, and those that KubeVirt sets."""
     metadata = vmi.metadata
     selected = {VMI_ID_LABEL: format_vmi_id(metadata.name or "")} if component == LAUNCHER else {}
     return {
@@ -59,7 +59,7 @@ def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[
 
 
 def list_annotations(vmi: VirtualMachineInstance) -> dict[str, str]:
-    """Return the annotations of the instance's pod: those of the instance, and those that tools expect."""
+    """Return the annotations of the instance's pod: the instance's own annotations, and those that tools expect."""
     metadata = vmi.metadata
     own = {
         key: value for key, value in (metadata.annotations or {}).items() if not key.startswith(_DROPPED_ANNOTATIONS)

@@ -1,7 +1,7 @@
 """
 Memory overhead of a guest: page tables, QEMU, libvirt and the launcher.
 
-The functions are pure. The values are those of KubeVirt, so that capacity planning is the same.
+The functions are pure. The values are the same as in KubeVirt, so that capacity plans made for KubeVirt remain valid.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """
-Build the first-consumer pod: on a node where the guest can run, it binds volumes that wait for their first consumer.
+Build the first-consumer pod, which binds volumes that wait for a consumer on a node where the guest can run.
 
-The pod exits at once. Then the volumes are populated, and the guest starts afterwards.
+The pod exits at once. The guest starts after its volumes are populated.
 """
 
 from collections.abc import Collection

@@ -5,7 +5,7 @@ The functions are pure. If a pod was deleted, evicted, killed or lost with its n
 strategy decides what happens next.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -14,13 +14,11 @@ from msgspec.structs import replace
 from virtshape.api.codec import decode
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
-from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface
 from virtshape.api.launcherpod import INSTANCE_VARIABLE, TerminationMessage, parse_termination_message
 from virtshape.api.problems import DecodeError
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
-from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.controllers.vmi.phases import phase_of
 
@@ -72,7 +70,7 @@ def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStat
 
 
 def _get_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
-    """Return state, reason and message of the guest, and why a running guest is not ready."""
+    """Return state, reason and message of the guest, and the reason why a running guest is not ready, if any."""
     container = _find_container(status)
     match status.phase:
         case "Succeeded" if (removal := _explain_removal(pod, status)) is not None:
@@ -91,11 +89,18 @@ def _get_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tupl
 def _get_running_state(
     pod: Pod, status: PodStatus, container: ContainerStatus, vmi: VirtualMachineInstance
 ) -> tuple[GuestState, str, str, str]:
-    if not container.ready and phase_of(vmi) != "Running":
+    if not _has_started(pod, container) and phase_of(vmi) != "Running":
         return "starting", "", "", ""
     if _is_paused(pod, vmi):
         return "paused", "PausedByUser", "", ""
     return "running", "", "", _explain_unready(pod, status, container)
+
+
+def _has_started(pod: Pod, container: ContainerStatus) -> bool:
+    """Return True if the startup probe succeeded; pods of earlier releases have only a readiness probe."""
+    containers = (pod.spec.containers if pod.spec else None) or ()
+    has_probe = any(one.name == CONTAINER and one.startup_probe is not None for one in containers)
+    return container.ready or (has_probe and bool(container.started))
 
 
 def _is_paused(pod: Pod, vmi: VirtualMachineInstance) -> bool:
@@ -132,9 +137,9 @@ def _get_pending_state(
 
 
 def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | None) -> tuple[str, str]:
-    """Return reason and message of a failed pod: from the node if it gives a reason, or else from the launcher."""
+    """Return reason and message of a failed pod, as set by the node or else by the launcher."""
     ended = _find_end(container)
-    if status.reason:  # set by the node, such as Evicted
+    if status.reason:  # the node has set a reason, such as Evicted
         return status.reason, status.message or f"the pod was terminated: {status.reason}"
     if ended is not None and ended.reason == _OUT_OF_MEMORY:
         return _OUT_OF_MEMORY, "the guest's pod exceeded its memory limit and was killed"
@@ -199,25 +204,34 @@ def _list_interfaces(
             )
 
 
-def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) -> GuestStatus:
-    """Return the guest status with the actual size, and with a resize error if the instance spec has another size."""
-    if guest.state not in ("running", "paused"):
-        return guest
-    made = _find_made(pod)
-    if made is None:
-        return guest
-    cpu, memory = made.domain.cpu, made.domain.memory
-    topology = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
-    has, wanted = measure(made), measure(vmi.spec)
-    resize_error = ""
-    if (has.vcpus, has.memory) != (wanted.vcpus, wanted.memory):
-        resize_error = (
-            f"a pod cannot be resized: restart the VM to get {wanted.vcpus} vCPUs and {wanted.memory} of memory"
-        )
-    return replace(guest, topology=topology, memory=memory.guest if memory else None, resize_error=resize_error)
+def add_report(guest: GuestStatus, reported: GuestStatus) -> GuestStatus:
+    """Return the status read from a pod, with the details that the launcher in the pod reported."""
+    names = {one.name for one in guest.interfaces}
+    interfaces = [_merge_interface(one, reported.interfaces) for one in guest.interfaces]
+    others = [one for one in reported.interfaces if one.name not in names]
+    return replace(
+        guest,
+        substitutions=reported.substitutions,
+        machine=reported.machine,
+        interfaces=(*interfaces, *others),
+        volumes=reported.volumes,
+        ports=reported.ports,
+        agent=reported.agent,
+        logins=reported.logins,
+        os=reported.os,
+        unready=reported.unready if guest.unready and reported.unready else guest.unready,
+    )
 
 
-def _find_made(pod: Pod) -> VirtualMachineInstanceSpec | None:
+def _merge_interface(
+    found: VirtualMachineInstanceNetworkInterface, reported: Sequence[VirtualMachineInstanceNetworkInterface]
+) -> VirtualMachineInstanceNetworkInterface:
+    """Return the reported interface with the pod's addresses, because the addresses in the guest are not reachable."""
+    one = next((one for one in reported if one.name == found.name), found)
+    return replace(one, mac=one.mac or found.mac, ip_address=found.ip_address, ip_addresses=found.ip_addresses)
+
+
+def find_made_spec(pod: Pod) -> VirtualMachineInstanceSpec | None:
     """Return the instance spec that the pod was created from, or None if it cannot be read."""
     for container in (pod.spec.containers if pod.spec else None) or ():
         for variable in container.env or ():

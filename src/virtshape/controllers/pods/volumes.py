@@ -7,9 +7,9 @@ The functions are pure. Writes to shared images go to the pod's own directory an
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
+from virtshape.api.core.claimspec import PersistentVolumeClaimVolumeSource
 from virtshape.api.core.container import VolumeDevice, VolumeMount
-from virtshape.api.core.pod import LocalObjectReference
-from virtshape.api.core.volume import PersistentVolumeClaimVolumeSource
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.core.volumesource import (
     ConfigMapVolumeSource,
     DownwardAPIVolumeSource,
@@ -24,8 +24,16 @@ from virtshape.api.core.volumesource import (
 )
 from virtshape.api.kubevirt import volume as guest
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
-from virtshape.api.launcherpod import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE, find_device, find_directory
-from virtshape.controllers.pods.state import has_state, name_state_claim
+from virtshape.api.launcherpod import (
+    CREDENTIALS_SUFFIX,
+    KERNEL,
+    ROOT,
+    STATE,
+    find_device,
+    find_directory,
+    is_demo_image,
+)
+from virtshape.controllers.pods.persistentstateclaim import has_state, name_state_claim
 from virtshape.controllers.storage.claimusage import find_claim_name
 
 HUGEPAGES_DIRECTORY: Final = "/dev/hugepages"
@@ -101,6 +109,8 @@ def _find_files(volume: guest.Volume) -> Volume | None:
     name = volume.name
     if volume.container_disk is not None:
         disk = volume.container_disk
+        if is_demo_image(disk.image):
+            return None  # the launcher's image contains the demo disk
         return Volume(name, image=ImageVolumeSource(disk.image_pull_policy, disk.image))
     if volume.config_map is not None:
         return Volume(
@@ -121,7 +131,11 @@ def _find_files(volume: guest.Volume) -> Volume | None:
 def _find_documents(
     name: str, source: guest.CloudInitNoCloudSource | guest.CloudInitConfigDriveSource
 ) -> Volume | None:
-    """Return the pod volume with cloud-init's secrets, or None; user data takes precedence for duplicate keys."""
+    """
+    Return the pod volume with the secrets of cloud-init, or None if there are none.
+
+    If two secrets have the same key, the value from the secret with the user data is used.
+    """
     references = (source.network_data_secret_ref, source.secret_ref)
     names = list(dict.fromkeys(one.name for one in references if one is not None and one.name))
     if len(names) < 2:

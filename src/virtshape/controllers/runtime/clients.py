@@ -1,7 +1,7 @@
 """
-Clients for controllers: one rejects writes once leadership may be lost, the other saves memory in caches.
+Clients for controllers: `FencedClient` rejects writes once leadership may be lost, `TrimmingClient` saves memory.
 
-The fence protects against a process that was suspended and resumes with an expired lease. Reads are not affected.
+Fencing protects against a process that was suspended and resumes with an expired lease. Fencing does not affect reads.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.model import Model
+from virtshape.api.wellknown import SHARED_REVISION_LABEL
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client, Listing, WatchEvent
 from virtshape.client.resources import metadata_of
@@ -43,8 +44,8 @@ class TrimmingClient:
     """
     Forwards all calls, and removes fields that controllers do not read from listed and watched objects, to save memory.
 
-    These are managed fields, which the server keeps when an update leaves them out, and the data, labels, annotations
-    and creation time of revisions.
+    The removed fields are managedFields, which the server preserves if an update omits them, and the data, labels,
+    annotations and creation time of revisions. The label of shared revisions is not removed.
     """
 
     def __init__(self, client: Client) -> None:
@@ -54,14 +55,14 @@ class TrimmingClient:
         return getattr(self._client, name)
 
     async def list(self, kind: type[T], namespace: str = "", **options: Any) -> Listing[T]:
-        """List trimmed objects."""
+        """Return a list of trimmed objects."""
         listing = await self._client.list(kind, namespace, **options)
         for item in listing.items:
             _trim(item)
         return listing
 
     async def watch(self, kind: type[T], namespace: str = "", **options: Any) -> AsyncGenerator[WatchEvent[T], None]:
-        """Watch trimmed objects."""
+        """Yield watch events with trimmed objects."""
         async with aclosing(self._client.watch(kind, namespace, **options)) as events:
             async for event in events:
                 if event.item is not None:
@@ -73,4 +74,6 @@ def _trim(item: Model) -> None:
     metadata = metadata_of(item)
     metadata.managed_fields = None
     if isinstance(item, ControllerRevision):
-        item.data = metadata.labels = metadata.annotations = metadata.creation_timestamp = None
+        shared = (metadata.labels or {}).get(SHARED_REVISION_LABEL)
+        metadata.labels = {SHARED_REVISION_LABEL: shared} if shared is not None else None
+        item.data = metadata.annotations = metadata.creation_timestamp = None

@@ -1,7 +1,7 @@
 """
 Event recorder: write Kubernetes events in the background and count repetitions.
 
-Recording an event never blocks the caller. If an event cannot be written, this is only logged.
+Recording an event never blocks the caller. A write that fails is only logged.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from virtshape.supervise.tasks import EVENT_RECORDER
 MAX_QUEUED: Final = 10_000
 MAX_PARALLEL: Final = 32
 MAX_PARALLEL_ON_CLUSTER: Final = 4
-"""Limit on a cluster, where many parallel event writes would delay other requests."""
+"""Maximum number of parallel event writes on a cluster; more would delay other requests."""
 BATCH_SECONDS: Final = 0.1
 MAX_MESSAGE_LENGTH: Final = 1024
 _FLUSH_SECONDS: Final = 5.0
@@ -71,7 +71,7 @@ class EventRecorder:
         self._busy = False
 
     def event(self, involved_object: Object, reason: str, message: str, *, warning: bool = False) -> None:
-        """Record an event about an object; drop it if the queue is full."""
+        """Record an event about an object; drop the event if the queue is full."""
         metadata = involved_object.metadata
         involved = (
             involved_object.api_version,
@@ -92,16 +92,17 @@ class EventRecorder:
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
-        """Write events while the block lasts; at its end, write the remaining events, for at most five seconds."""
+        """Write events during the `async with` block; at its end, write remaining events, for at most five seconds."""
         async with supervisor.running(EVENT_RECORDER, self._work):
             try:
                 yield
             finally:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.flush(), _FLUSH_SECONDS)
+                    async with asyncio.timeout(_FLUSH_SECONDS):
+                        await self.flush()
 
     async def flush(self) -> None:
-        """Wait until all events are written."""
+        """Wait until all events are written or dropped."""
         while self._waiting or self._busy:
             await asyncio.sleep(0.001)
 
@@ -109,7 +110,7 @@ class EventRecorder:
         while True:
             if not self._waiting:
                 await self._added.wait()
-            await asyncio.sleep(BATCH_SECONDS)  # batching costs little and saves wake-ups
+            await asyncio.sleep(BATCH_SECONDS)  # events that arrive in this time are written together
             self._added.clear()
             while self._waiting:
                 batch = dict(itertools.islice(self._waiting.items(), self._parallel))

@@ -1,8 +1,8 @@
 """
 Leader election with a Lease and the default timing of Kubernetes' own components.
 
-A candidate takes the lease if it was not renewed for its whole duration, measured with the candidate's clock. A leader
-that cannot renew the lease stops before it expires.
+A candidate acquires the lease if the lease was not renewed for its whole duration, measured with the candidate's clock.
+A leader that cannot renew the lease stops its work before the lease expires.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class ObservedLease(Struct, frozen=True):
 
 
 def decide_action(observed: ObservedLease | None, identity: str, now: float) -> Literal["take", "renew", "wait"]:
-    """Return what a candidate may do now."""
+    """Return whether a candidate may acquire the lease, may renew it, or must wait."""
     if observed is None or not observed.spec.holder_identity:
         return "take"
     if observed.spec.holder_identity == identity:
@@ -96,7 +96,11 @@ class LeaderElector:
         return self._clock() < self._read_at + self._config.duration
 
     async def lead(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Wait for the lease, then run `work` until it ends or the lease is lost; release the lease afterwards."""
+        """
+        Wait for the lease, then run `work` until it ends or the lease is lost; release the lease afterwards.
+
+        If `work` fails, its exception is raised after the release.
+        """
         await self._acquire()
         _log.info("%s became the leader", self._identity)
         working = asyncio.create_task(work(), name="leading")
@@ -124,7 +128,9 @@ class LeaderElector:
                 async with asyncio.timeout(max(self._leading_until - self._clock(), 0)):
                     while not await self._try_acquire_or_renew() and self.is_leading:
                         await self._pause()
-        _log.warning("%s lost leadership: the lease could not be renewed in time", self._identity)
+        _log.warning(
+            "%s lost leadership: the lease could not be renewed in time; stopping the controllers", self._identity
+        )
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._config.retry * random.uniform(1, JITTER))  # noqa: S311 - no secret
@@ -189,7 +195,7 @@ class LeaderElector:
         return await self._client.create(lease)
 
     async def _release(self) -> None:
-        """Release the lease, so that another candidate can take it at once."""
+        """Release the lease, so that another candidate can acquire it at once."""
         was_ours, self._leading_until = self.is_leading, float("-inf")
         if not was_ours:
             return
@@ -202,7 +208,7 @@ class LeaderElector:
             )
 
     async def _write_release(self) -> None:
-        """Clear the holder of the lease; retry if a renewal that is still in progress changes the lease meanwhile."""
+        """Clear the holder of the lease; retry if a renewal that is still in progress changes the lease."""
         while True:
             await self._read_lease()
             if self._observed is None or self.holder != self._identity:
@@ -228,5 +234,5 @@ def _make_released_spec(held: LeaseSpec) -> LeaseSpec:
 
 
 def format_micro_time(seconds: float) -> str:
-    """Format a time in seconds since 1970 with microseconds, as in Lease objects."""
+    """Format a Unix timestamp with microseconds, as in Lease objects."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

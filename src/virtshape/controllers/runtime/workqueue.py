@@ -7,9 +7,11 @@ The queue is for use in one event loop.
 import asyncio
 import heapq
 import itertools
-from collections import deque
+import time
 from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
+
+from virtshape.telemetry.histogram import Histogram
 
 K = TypeVar("K", bound=Hashable)
 
@@ -18,39 +20,56 @@ MAX_RETRY_SECONDS: Final = 60.0
 
 
 class WorkQueue(Generic[K]):
-    """A queue of keys; call `done` after `get`."""
+    """A queue of keys; a worker calls `done` when it has processed a key from `get`."""
 
     def __init__(self) -> None:
-        self._ready: deque[K] = deque()
+        self._ready: asyncio.Queue[K] = asyncio.Queue()
         self._queued: set[K] = set()
         self._processing: set[K] = set()
         self._delayed: list[tuple[float, int, K]] = []
         self._due: dict[K, float] = {}
         self._failures: dict[K, int] = {}
         self._count = itertools.count()
-        self._added = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._queued_at: dict[K, float] = {}
+        self.adds = 0
+        """Number of keys that were added."""
+        self.retries = 0
+        """Number of keys that were queued again with back-off."""
+        self.waits = Histogram()
+        """How long keys waited until a worker took them."""
 
     def add(self, key: K) -> None:
         """Queue a key, unless it is queued already."""
         if key in self._queued:
             return
         self._queued.add(key)
+        self._queued_at[key] = time.monotonic()
+        self.adds += 1
         if key not in self._processing:
-            self._ready.append(key)
-            self._added.set()
+            self._ready.put_nowait(key)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Queue a key after a delay; if it is delayed already, the earlier time counts."""
+        """Queue a key after a delay; if the key is already delayed, the earlier time applies."""
         if seconds <= 0:
             self.add(key)
             return
         due = asyncio.get_running_loop().time() + seconds
-        if due >= self._due.get(key, float("inf")):
-            return
+        if due < self._due.get(key, float("inf")):
+            self._delay(key, due)
+
+    def postpone(self, key: K, seconds: float) -> None:
+        """Queue a key that is being processed after a delay, even if it was added again with a shorter delay."""
+        if key in self._queued:
+            self._queued.discard(key)
+            del self._queued_at[key]
+        self._delay(key, asyncio.get_running_loop().time() + seconds)
+
+    def _delay(self, key: K, due: float) -> None:
         self._due[key] = due
         heapq.heappush(self._delayed, (due, next(self._count), key))
-        self._set_timer()
+        if self._timer is None or self._delayed[0][0] == due:
+            self._set_timer()
 
     def has_failed(self, key: K) -> bool:
         """Return True if the key has failed since `forget` was last called for it."""
@@ -60,6 +79,7 @@ class WorkQueue(Generic[K]):
         """Queue a key again with exponential back-off; return the delay in seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
+        self.retries += 1
         seconds = min(FIRST_RETRY_SECONDS * 2.0 ** min(failures, 30), MAX_RETRY_SECONDS)
         self.add_after(key, seconds)
         return seconds
@@ -69,21 +89,18 @@ class WorkQueue(Generic[K]):
         self._failures.pop(key, None)
 
     async def get(self) -> K:
-        """Wait for the next key and return it; other workers do not get it until `done` is called."""
-        while not self._ready:
-            self._added.clear()
-            await self._added.wait()
-        key = self._ready.popleft()
+        """Wait for the next key and return it; other workers do not get this key until `done` is called."""
+        key = await self._ready.get()
         self._queued.discard(key)
         self._processing.add(key)
+        self.waits.add(time.monotonic() - self._queued_at.pop(key))
         return key
 
     def done(self, key: K) -> None:
-        """Mark a key as processed; if it was added in the meantime, it becomes ready again."""
+        """Mark a key as processed; a key that was added in the meantime becomes ready again."""
         self._processing.discard(key)
         if key in self._queued:
-            self._ready.append(key)
-            self._added.set()
+            self._ready.put_nowait(key)
 
     def __len__(self) -> int:
         return len(self._queued)

@@ -10,8 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec
 from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeSpec
-from virtshape.api.core.volume import PersistentVolumeClaimSpec
 from virtshape.api.meta import find_annotation
 from virtshape.api.quantity import Quantity
 from virtshape.api.storage import StorageClass
@@ -58,7 +58,7 @@ def decide_binding(
     *,
     has_consumer: bool,
 ) -> Step:
-    """Return the next step for a claim; `provisioner` is the name of our own provisioner."""
+    """Return the next step for a claim; `provisioner` is the name of virtshape's own provisioner."""
     spec = claim.spec or PersistentVolumeClaimSpec()
     if spec.volume_name:
         return _decide_named(claim, spec.volume_name, volumes)
@@ -79,7 +79,7 @@ def _decide_named(claim: PersistentVolumeClaim, name: str, volumes: Mapping[str,
     if volume is None:
         if find_annotation(claim.metadata, BIND_COMPLETED) is not None:
             return Lost(f"the claim lost its volume {name}: the volume no longer exists")
-        return Wait("FailedBinding", f"volume {name}, named by the claim, not found")
+        return Wait("FailedBinding", f"volume {name} not found; the claim refers to it in spec.volumeName")
     if not is_for(volume, claim) and volume.spec is not None and volume.spec.claim_ref is not None:
         other = volume.spec.claim_ref
         if find_annotation(claim.metadata, BIND_COMPLETED) is not None:
@@ -113,9 +113,8 @@ def _decide_new(
         why = "no storage class is set" if name == "" else "there is no default storage class"
         return Wait("FailedBinding", f"no persistent volumes available for this claim and {why}", warning=False)
     if of.provisioner != provisioner:
-        message = (
-            f"waiting for {of.provisioner} or an administrator to create a volume: its class is not {provisioner}'s"
-        )
+        wanted = f"waiting for {of.provisioner} or an administrator to create a volume"
+        message = f"{wanted}: {provisioner} does not provision this storage class"
         return Wait("ExternalProvisioning", message, warning=False)
     if spec.selector is not None:
         return Wait(

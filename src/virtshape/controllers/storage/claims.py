@@ -10,8 +10,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClaimStatus
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.core.volume import PersistentVolumeClaimSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
@@ -24,7 +24,7 @@ from virtshape.controllers.storage.binding import Bind, Lost, Provision, Wait, d
 from virtshape.controllers.storage.claimusage import format_users, list_claim_users
 from virtshape.controllers.storage.protocol import Copy, FillRequest, Storage, StorageError
 from virtshape.controllers.storage.sources import SourceProblem, find_claim_data_source, find_writers
-from virtshape.controllers.storage.volumes import (
+from virtshape.controllers.storage.volumeobjects import (
     BY_RESERVATION,
     FREE,
     build_volume,
@@ -92,7 +92,7 @@ class ClaimReconciler:
         return claim if completed == claim else await self._client.update(completed)
 
     async def _bind_or_provision(self, name: Name, claim: PersistentVolumeClaim) -> Result:
-        """Bind an unbound claim or provision its volume; otherwise report what it waits for."""
+        """Bind an unbound claim or provision its volume; otherwise report what the claim waits for."""
         step = decide_binding(
             claim,
             self._cache.list(StorageClass),
@@ -127,7 +127,7 @@ class ClaimReconciler:
         return await self._bind(name, claim, volume)
 
     async def _bind(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
-        """Reserve the volume, populate it if it is new in our storage, and then bind the claim to it."""
+        """Reserve the volume, populate it if it was just provisioned in this storage, and then bind the claim to it."""
         metadata, spec = claim.metadata, claim.spec or PersistentVolumeClaimSpec()
         if not is_for(volume, claim) or not (volume.spec and volume.spec.claim_ref and volume.spec.claim_ref.uid):
             reserved = replace(volume.spec, claim_ref=refer_to_claim(claim)) if volume.spec else None
@@ -148,7 +148,7 @@ class ClaimReconciler:
         return DONE
 
     async def _fill_new(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result | None:
-        """Create and populate a new volume; return None if that is done, or else when to try again."""
+        """Create and populate a new volume; return None if the volume is complete, or else when to try again."""
         kept = read_volume(volume)
         try:
             await self._storage.make(kept)
@@ -176,15 +176,14 @@ class ClaimReconciler:
         return None if work.state == "done" else Result(after=POLL_SECONDS)
 
     async def _keep(self, name: Name, claim: PersistentVolumeClaim) -> Result:
-        """Check that a bound claim still has its volume, and expand the volume if requested."""
+        """Check that a bound or lost claim still has its volume, and expand the volume if requested."""
         volume_name = (claim.spec.volume_name if claim.spec else None) or ""
         volume = self._cache.find(PersistentVolume, volume_name)
         if volume is None or not is_for(volume, claim):
             return await self._bind_or_provision(name, claim) if await self._has_lost(claim, volume_name) else DONE
         if find_claim_data_source(claim, self._cache) is not None:
-            await self._storage.forget(
-                volume_name
-            )  # not earlier: the job's record prevents populating the volume twice
+            # The job's record prevents populating the volume twice, so it is removed only after the claim is bound.
+            await self._storage.forget(volume_name)
         if is_too_small(claim, volume):
             volume = await self._grow(name, claim, volume)
         await self._write_status(claim, describe_bound(claim, volume))
@@ -238,7 +237,7 @@ class ClaimReconciler:
         return list_claim_users(self._cache, claim)
 
     def _list_volumes(self, claim: PersistentVolumeClaim) -> dict[str, PersistentVolume]:
-        """Return the candidate volumes by name: the one that the claim names, or all reserved for it or unreserved."""
+        """Return volumes by name: the volume that the claim refers to, or else all that are free or reserved for it."""
         named = claim.spec.volume_name if claim.spec else None
         if named:
             found = self._cache.find(PersistentVolume, named)

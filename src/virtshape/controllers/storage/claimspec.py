@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.core.volume import PersistentVolumeClaimSpec, VolumeResourceRequirements
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec, VolumeResourceRequirements
 from virtshape.api.meta import ObjectMeta, find_annotation
 from virtshape.api.ownerreferences import find_controller, is_controlled_by, make_owner_reference
 from virtshape.api.quantity import Quantity
@@ -67,7 +67,7 @@ def fills_itself(volume: DataVolume) -> bool:
 
 
 def states_size(volume: DataVolume) -> bool:
-    """Return True if a DataVolume states its size, or has `spec.pvc`, which is used unchanged."""
+    """Return True if a DataVolume sets its size, or has `spec.pvc`, which is used unchanged."""
     if volume.spec.pvc is not None:
         return True
     resources = volume.spec.storage.resources if volume.spec.storage is not None else None

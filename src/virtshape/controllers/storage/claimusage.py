@@ -46,7 +46,8 @@ def _find_claim_uses(vmi: VirtualMachineInstance) -> Iterator[ClaimUse]:
     for status in (vmi.status.volume_status if vmi.status else None) or ():
         info = status.persistent_volume_claim_info
         if status.hotplug_volume is not None and status.name not in names and info is not None and info.claim_name:
-            yield ClaimUse(status.name, info.claim_name, read_only=False, shareable=False)  # the guest still has it
+            # The volume was removed from the spec, but is still attached.
+            yield ClaimUse(status.name, info.claim_name, read_only=False, shareable=False)
     for utility in vmi.spec.utility_volumes or ():
         yield ClaimUse(utility.name, utility.claim_name, bool(utility.read_only), shareable=True)
 
@@ -76,7 +77,7 @@ def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
 
 
 def list_claim_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
-    """Return the instances that use a claim or will use it, without ended and refused instances."""
+    """Return the instances that use a claim or will use it, except those that have ended or were refused."""
     metadata = claim.metadata
     found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
     return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]
@@ -88,7 +89,7 @@ def format_users(users: Sequence[VirtualMachineInstance]) -> str:
 
 
 class ClaimLocks:
-    """Locks of instances on claims."""
+    """Locks that instances hold on claims."""
 
     def __init__(self) -> None:
         self._holders: dict[str, set[str]] = {}
@@ -100,7 +101,7 @@ class ClaimLocks:
         vmi: VirtualMachineInstance,
         users: Sequence[VirtualMachineInstance],
     ) -> VirtualMachineInstance | None:
-        """Lock the claim for the instance; if one of `users` conflicts, return it and do not lock."""
+        """Lock the claim for the instance and return None; if one of `users` conflicts, return it and do not lock."""
         key, own = _uid(claim.metadata), _uid(vmi.metadata)
         holders = self._holders[key] = self._holders.get(key, set()) & {_uid(user.metadata) for user in users}
         for user in users:

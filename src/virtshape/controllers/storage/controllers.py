@@ -27,13 +27,13 @@ from virtshape.controllers.storage.claimusage import list_claim_keys
 from virtshape.controllers.storage.datasources import DataSourceReconciler
 from virtshape.controllers.storage.datavolumes import DataVolumeReconciler
 from virtshape.controllers.storage.datavolumestatus import is_finished
+from virtshape.controllers.storage.persistentvolumes import VolumeReconciler
 from virtshape.controllers.storage.protocol import Storage
 from virtshape.controllers.storage.quotas import QuotaReconciler
-from virtshape.controllers.storage.reclaim import VolumeReconciler
 from virtshape.controllers.storage.simulated import SimulatedStorageReconciler
 from virtshape.controllers.storage.snapshots import SnapshotReconciler
 from virtshape.controllers.storage.uploads import UploadReconciler
-from virtshape.controllers.storage.volumes import BY_RESERVATION, FREE, list_reservations
+from virtshape.controllers.storage.volumeobjects import BY_RESERVATION, FREE, list_reservations
 from virtshape.engine.claims import is_bound
 
 _BY_SOURCE: Final = "origin"
@@ -48,7 +48,7 @@ class ExternalStorageControllers:
     loops: tuple[Loop, ...] = ()
 
     async def drop_stale_jobs(self) -> None:
-        """Do nothing: there are no jobs here."""
+        """Do nothing: the cluster's controllers have no jobs in this process."""
 
 
 class SimulatedStorageControllers:
@@ -120,7 +120,7 @@ class StorageControllers:
         self._watch()
 
     async def drop_stale_jobs(self) -> None:
-        """Cancel the storage jobs of objects that no longer exist; call this after the informers have synced."""
+        """Cancel the jobs of objects that no longer exist or have finished; the informers must have synced before."""
         volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
         claimed = {place.name for place in self._informers.list_keys(PersistentVolume)}
         await self._storage.keep_only(volumes | claimed)
@@ -216,7 +216,7 @@ class StorageControllers:
 
 
 def format_source_key(item: Model) -> str:
-    """Return the index key of an object that others are populated from."""
+    """Return the index key of an object that claims or DataVolumes are populated from."""
     return f"{type(item).__name__} {key_of(item)}"
 
 
@@ -233,7 +233,7 @@ def list_data_source_targets(source: DataSource) -> list[str]:
 
 
 def list_data_volume_sources(volume: DataVolume) -> list[str]:
-    """Return the index key of the source of a DataVolume, as a list that may be empty."""
+    """Return the index key of a DataVolume's source, as a list that may be empty."""
     namespace, source, reference = key_of(volume).namespace, volume.spec.source, volume.spec.source_ref
     if source is not None and source.pvc is not None:
         return [f"PersistentVolumeClaim {source.pvc.namespace or namespace}/{source.pvc.name}"]
@@ -245,7 +245,7 @@ def list_data_volume_sources(volume: DataVolume) -> list[str]:
 
 
 def list_claim_data_sources(claim: PersistentVolumeClaim) -> list[str]:
-    """Return the index key of the data source of an unbound claim, as a list that may be empty."""
+    """Return the index key of an unbound claim's data source, as a list that may be empty."""
     spec = claim.spec
     asked = (spec.data_source or spec.data_source_ref) if spec is not None else None
     return [f"{asked.kind} {key_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []

@@ -22,7 +22,13 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.binding import waits_for_consumer
-from virtshape.controllers.storage.claimspec import build_claim, can_adopt, fills_itself, states_size
+from virtshape.controllers.storage.claimspec import (
+    build_claim,
+    can_adopt,
+    fills_itself,
+    inherit_defaults,
+    states_size,
+)
 from virtshape.controllers.storage.claimusage import list_claim_users
 from virtshape.controllers.storage.datavolumestatus import (
     FAILED,
@@ -43,7 +49,7 @@ from virtshape.controllers.storage.sources import (
     resolve_source,
 )
 from virtshape.controllers.storage.uploads import mark_filled, mark_ready, mark_waiting
-from virtshape.controllers.storage.volumes import read_volume
+from virtshape.controllers.storage.volumeobjects import read_volume
 from virtshape.engine.claims import class_name, count_attempts, find_default_class, is_bound, is_bound_to, is_filled
 
 POLL_SECONDS: Final = 1.0
@@ -72,7 +78,8 @@ class DataVolumeReconciler:
         self._wake = wake
         self._keys: dict[Name, str] = {}
         self._started: set[Name] = set()
-        self._retry_at: dict[Name, float] = {}
+        self._pauses: dict[Name, tuple[float, float]] = {}
+        """The beginning and the end of the pause before the next attempt."""
 
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one DataVolume."""
@@ -83,14 +90,19 @@ class DataVolumeReconciler:
         if is_finished(volume):
             await self._forget(name)
             return DONE
-        pause = self._retry_at.get(name, 0.0) - self._clock()
-        if pause > 0:
-            return Result(after=pause)
+        now = self._clock()
+        since, until = self._pauses.get(name, (0.0, 0.0))
+        if since <= now < until:  # the clock may have been set back
+            return Result(after=until - now)
         self._keys[name] = volume.metadata.uid or ""
         return await self._advance(name, volume)
 
+    def _wait(self, name: Name, seconds: float) -> None:
+        now = self._clock()
+        self._pauses[name] = now, now + seconds
+
     async def _forget(self, name: Name) -> None:
-        self._retry_at.pop(name, None)
+        self._pauses.pop(name, None)
         self._started.discard(name)
         key = self._keys.pop(name, None)
         if key is not None:
@@ -110,6 +122,7 @@ class DataVolumeReconciler:
             seen.waits_for_consumer = self._waits(claim)
         elif claim is not None and (is_filled(claim) or await self._fill(name, volume, claim, source, seen)):
             seen.filled = True
+            volume = await self._label(volume, known, seen.claim or claim)
         return await self._report(name, volume, seen)
 
     async def _make_claim(
@@ -119,7 +132,7 @@ class DataVolumeReconciler:
         source: DataVolumeSource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> PersistentVolumeClaim | None:
-        """Create the claim of the DataVolume; return None while its size is unknown or a problem prevents it."""
+        """Create the claim of the DataVolume; return None while the size is unknown or a problem prevents creation."""
         origin, size = None, None
         if isinstance(source, SourceProblem) and (source.final or not states_size(volume)):
             seen.problem = source
@@ -136,9 +149,9 @@ class DataVolumeReconciler:
             made = await self._client.create(wanted)
         except StatusError as error:
             if error.reason == "Forbidden" and "exceeded quota" in error.message:
-                # Remove the data that was fetched to measure its size, because no quota counts it.
+                # Remove the data that was fetched to measure its size, because no quota counts that data.
                 await self._storage.forget(self._keys[name])
-                self._retry_at[name] = self._clock() + QUOTA_RETRY_SECONDS
+                self._wait(name, QUOTA_RETRY_SECONDS)
                 seen.problem = SourceProblem("ErrExceededQuota", error.message)
                 return None
             if error.reason != "AlreadyExists":
@@ -155,7 +168,7 @@ class DataVolumeReconciler:
         copied: CopySource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> int | None:
-        """Return the size of the DataVolume's source, or None while it is unknown."""
+        """Return the size of the DataVolume's source; while unknown, record the reason in `seen` and return None."""
         if isinstance(copied, SourceProblem):
             seen.problem = copied
             return None
@@ -180,7 +193,7 @@ class DataVolumeReconciler:
     async def _adopt(
         self, volume: DataVolume, claim: PersistentVolumeClaim, seen: DataVolumeObservation
     ) -> PersistentVolumeClaim | None:
-        """Adopt an existing claim and return it; if that is not allowed, note the problem and return None."""
+        """Adopt an existing claim and return it; if that is not allowed, record the problem and return None."""
         if not can_adopt(volume, claim):
             name = claim.metadata.name
             message = f"PersistentVolumeClaim {name} already exists and is not owned by this DataVolume"
@@ -204,7 +217,7 @@ class DataVolumeReconciler:
         source: DataVolumeSource | SourceProblem | None,
         seen: DataVolumeObservation,
     ) -> bool:
-        """Start or continue to populate the claim; return True if it is populated."""
+        """Start or continue to populate the claim and record the progress in `seen`; return True if populated."""
         target = self._cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
         if target is None or not is_bound_to(claim, target):
             return False
@@ -217,15 +230,29 @@ class DataVolumeReconciler:
             self._keys[name], str(name), read_volume(target), request, count_attempts(volume), lambda: self._wake(name)
         )
         if seen.work.state == "done":
-            await self._mark(claim, mark_filled(claim))
+            defaults = await self._storage.read_image_defaults(self._keys[name])
+            inherited = inherit_defaults(claim.metadata, ObjectMeta(labels=defaults.labels))
+            seen.claim = await self._mark(claim, _add_labels(mark_filled(claim), inherited))
+            for message in defaults.ignored:
+                self._recorder.event(volume, "ImageDefaultIgnored", message, warning=True)
         elif isinstance(request.source, Upload):
             await self._mark(claim, mark_waiting(claim) if seen.work.state == "failed" else mark_ready(claim))
         return seen.work.state == "done"
 
-    async def _mark(self, claim: PersistentVolumeClaim, metadata: ObjectMeta) -> None:
-        """Update the claim's progress annotations."""
-        if metadata != claim.metadata:
-            await self._client.update(replace(claim, metadata=metadata))
+    async def _mark(self, claim: PersistentVolumeClaim, metadata: ObjectMeta) -> PersistentVolumeClaim:
+        """Update the claim's metadata, and return the claim."""
+        return await self._client.update(replace(claim, metadata=metadata)) if metadata != claim.metadata else claim
+
+    async def _label(
+        self, volume: DataVolume, source: DataVolumeSource | None, claim: PersistentVolumeClaim
+    ) -> DataVolume:
+        """Copy the defaults of an imported container image from the claim to the DataVolume; return the DataVolume."""
+        if source is None or source.registry is None:
+            return volume
+        metadata = _add_labels(volume.metadata, inherit_defaults(volume.metadata, claim.metadata))
+        if metadata == volume.metadata:
+            return volume
+        return await self._client.update(replace(volume, metadata=metadata))
 
     async def _order(
         self, name: Name, volume: DataVolume, source: DataVolumeSource | None
@@ -253,7 +280,7 @@ class DataVolumeReconciler:
             return DONE
         if seen.work is not None and seen.work.state == "failed":
             pause = retry_delay(count_attempts(volume) - 1)
-            self._retry_at[name] = self._clock() + pause
+            self._wait(name, pause)
             self._started.discard(name)
             return Result(after=pause)
         if seen.work is not None:
@@ -261,7 +288,7 @@ class DataVolumeReconciler:
         return Result(after=WAIT_SECONDS)
 
     def _report_progress(self, volume: DataVolume, before: str, seen: DataVolumeObservation) -> None:
-        """Record an event about the DataVolume's progress."""
+        """Record an event if the work failed, there is a problem, or the DataVolume entered a phase with a message."""
         phase = (volume.status.phase if volume.status else None) or ""
         if seen.work is not None and seen.work.state == "failed":
             self._recorder.event(volume, "Error", seen.work.message, warning=True)
@@ -269,6 +296,10 @@ class DataVolumeReconciler:
             self._recorder.event(volume, seen.problem.reason, seen.problem.message, warning=True)
         elif phase != before and phase in _MESSAGES:
             self._recorder.event(volume, phase, _MESSAGES[phase])
+
+
+def _add_labels(metadata: ObjectMeta, added: ObjectMeta) -> ObjectMeta:
+    return replace(metadata, labels={**(metadata.labels or {}), **added.labels}) if added.labels else metadata
 
 
 _MESSAGES: Final = {

@@ -41,7 +41,7 @@ class DataVolumeObservation(Struct, kw_only=True):
 
 
 def get_transfer_method(source: DataVolumeSource | None) -> TransferMethod:
-    """Return how a volume is populated from a source."""
+    """Return how a volume is populated from a source; an unresolved source (None) counts as a clone."""
     if source is None or source.pvc is not None or source.snapshot is not None:
         return "Clone"
     return "Upload" if source.upload is not None else "Import"

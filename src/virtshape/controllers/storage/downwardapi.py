@@ -1,7 +1,7 @@
 """
-Downward API files for guests: fields of the instance's metadata, requests and limits.
+Downward API files for guests: fields, resource requests and limits of the instance.
 
-The functions are pure. The text format is that of Kubernetes' downward API volumes.
+The functions are pure. The files have the same format as in Kubernetes' downward API volumes.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from virtshape.api.core.pod import DownwardAPIVolumeFile, ResourceFieldSelector
+from virtshape.api.core.podshared import DownwardAPIVolumeFile, ResourceFieldSelector
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.quantity import Quantity
 
@@ -63,5 +63,5 @@ def read_resource(vmi: VirtualMachineInstance, wanted: ResourceFieldSelector) ->
         amounts = (resources.limits if which == "limits" else resources.requests) or {}
     if which not in ("limits", "requests") or name not in amounts:
         return None
-    unit = wanted.divisor.amount if wanted.divisor is not None and not wanted.divisor.is_zero() else 1
-    return str(math.ceil(amounts[name].amount / unit))
+    unit = wanted.divisor.bounded_amount if wanted.divisor is not None and not wanted.divisor.is_zero() else 1
+    return str(math.ceil(amounts[name].bounded_amount / unit))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 from virtshape.api.core.config import ConfigMap, Secret
-from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import (
     CloudInitConfigDriveSource,
@@ -87,7 +87,7 @@ class FileReader:
             raise NotReadyError("ServiceAccountNotFound", f"ServiceAccount {namespace}/{name} not found") from None
 
     async def find_credentials(self, vmi: VirtualMachineInstance) -> dict[str, Files]:
-        """Return the files of the secrets that access credentials refer to, by secret name with a suffix."""
+        """Return the files of the secrets that access credentials refer to, by secret name plus CREDENTIALS_SUFFIX."""
         found: dict[str, Files] = {}
         for credential in vmi.spec.access_credentials or ():
             source = credential.ssh_public_key or credential.user_password
@@ -105,7 +105,7 @@ class FileReader:
         return texts | {key: b64decode(data) for key, data in (found.binary_data or {}).items()}
 
     async def read_secret(self, name: str | None, namespace: str, *, optional: bool = False) -> Files:
-        """Return the content of a secret; if it is missing, return {} if it is optional, or raise NotReadyError."""
+        """Return the content of a secret; for a missing secret, return {} if it is optional, or raise NotReadyError."""
         found = await self._get(Secret, name or "", namespace, optional=optional)
         return {key: b64decode(data) for key, data in (found.data or {}).items()} if found is not None else {}
 

@@ -1,7 +1,7 @@
 """
 Build the fill request of a DataVolume: its source with the secrets and certificates that it refers to.
 
-Secrets and config maps are read through a client. Unsupported sources are returned as problems.
+Secrets and config maps are read through a client. Unsupported sources and missing objects are returned as problems.
 """
 
 from base64 import b64decode

@@ -1,7 +1,7 @@
 """
 Collect the sources of an instance's volumes: paths of claims and container disks, contents of files.
 
-Claims are prepared for the guest, but no files are written here.
+The module prepares claims for the guest, but writes no files.
 """
 
 import asyncio
@@ -29,16 +29,16 @@ from virtshape.controllers.storage.claimusage import (
 )
 from virtshape.controllers.storage.files import FileReader, Files, IssueToken, NotReadyError
 from virtshape.controllers.storage.protocol import Storage, StorageError
-from virtshape.controllers.storage.volumes import find_path, is_provisioned_by, read_volume
+from virtshape.controllers.storage.volumeobjects import find_path, is_provisioned_by, read_volume
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.engine.claims import is_bound, is_bound_to, is_filled
 
 Mount = str | Files
-"""An existing path, or files by name."""
+"""The source of a volume: an existing path, or file contents by name."""
 KERNEL_MOUNT: Final = "kernelBoot"
-"""Mount name of the kernel boot files, which have no volume; their paths in the image are kept."""
+"""Mount name of the kernel boot files, which have no volume; the files have the same paths as in the image."""
 PULLING: Final = "PullingImage"
-"""Reason while a container image is being pulled."""
+"""Reason that is reported while a container image is being pulled."""
 
 
 class ContainerDisk(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class ContainerDisks(Protocol):
     """Provides disks and other files from container images."""
 
     async def get(self, wanted: ContainerDisk) -> str:
-        """Return the path of the files; raise NotReadyError while they are being pulled, or if pulling failed."""
+        """Return the path of the files; raise NotReadyError while the image is being pulled, or if pulling failed."""
 
 
 class Mounts:
@@ -122,7 +122,11 @@ class Mounts:
         )
 
     async def _find_images(self, wanted: dict[str, ContainerDisk]) -> dict[str, Mount]:
-        """Pull all images in parallel and return their paths; raise other errors rather than `PullingImage`."""
+        """
+        Pull images in parallel and return their paths.
+
+        If pulling an image fails, raise this error, and not the NotReadyError for an image that is still being pulled.
+        """
         found = await asyncio.gather(*(self._disks.get(one) for one in wanted.values()), return_exceptions=True)
         errors = [one for one in found if isinstance(one, BaseException)]
         errors.sort(key=lambda error: isinstance(error, NotReadyError) and error.reason == PULLING)

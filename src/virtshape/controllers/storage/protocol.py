@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from virtshape.api.cdi import Content
+from virtshape.resolve.imagedefaults import ImageDefaults
 
 Mode = Literal["Filesystem", "Block"]
 State = Literal["waiting", "running", "done", "failed"]
@@ -26,7 +27,7 @@ class Blank(Struct, frozen=True):
 
 
 class Web(Struct, frozen=True, kw_only=True):
-    """A file at an HTTP URL; `authorities` are CA certificates in PEM, empty for those of the system."""
+    """A file at an HTTP URL; `authorities` are CA certificates in PEM; if empty, those of the system are used."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -34,7 +35,7 @@ class Web(Struct, frozen=True, kw_only=True):
     password: str = ""
     authorities: str = ""
     checksum: str = ""
-    """`algorithm:hex`; empty if unknown."""
+    """Expected checksum as `algorithm:hex`; empty if unknown."""
 
 
 class Container(Struct, frozen=True, kw_only=True):
@@ -94,7 +95,7 @@ class StorageError(Exception):
 
 class Storage(Protocol):
     """
-    Stores volumes on one node; every call can be repeated, also after a restart.
+    Stores volumes on one node; every call can be repeated, even after a restart.
 
     Long jobs have a key and run in the background: each call starts the job if needed and returns its status. A higher
     `attempt` restarts the job. Logs and health checks name a job after `owner`, the namespace and name of its object.
@@ -105,10 +106,10 @@ class Storage(Protocol):
         """Provisioner name in storage classes."""
 
     def locate(self, volume: Volume) -> str:
-        """Return the path of a volume: its directory, or the image of its block device."""
+        """Return the path of a volume: the volume's directory, or the image of its block device."""
 
     async def make(self, volume: Volume) -> None:
-        """Create the volume, or expand it to its size; existing content is kept."""
+        """Create the volume, or expand it to its size; existing content is preserved."""
 
     async def make_usable(self, volume: Volume) -> None:
         """Make sure that the volume has a disk image; create an empty one if needed."""
@@ -123,6 +124,9 @@ class Storage(Protocol):
         self, key: str, owner: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake
     ) -> JobStatus:
         """Write the requested data to the volume; the data becomes visible only when it is complete."""
+
+    async def read_image_defaults(self, key: str) -> ImageDefaults:
+        """Return the defaults of the container image that a finished job imported; empty for other jobs."""
 
     async def forget(self, key: str) -> None:
         """Cancel a job and remove its data."""

@@ -1,7 +1,8 @@
 """
 Simulated storage: claims are bound and DataVolumes populated at once, and no data is stored.
 
-It is used with simulated guests. Without a launcher, claims stay Pending until another component binds them.
+Simulated storage is used with simulated guests. Without a launcher, claims stay Pending until another component binds
+them.
 """
 
 from msgspec.structs import replace
@@ -51,7 +52,7 @@ class SimulatedStorageReconciler:
         return DONE
 
     async def reconcile_claim(self, name: Name) -> Result:
-        """Report a claim as bound, or as pending if claims are not bound."""
+        """Report a claim as bound if `bind_claims` is set, otherwise as pending."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return DONE
@@ -79,7 +80,7 @@ class SimulatedStorageReconciler:
 
 
 def describe_claim(claim: PersistentVolumeClaim, *, bound: bool) -> PersistentVolumeClaimStatus:
-    """Return the status of a simulated claim: bound with all that it requests, or pending."""
+    """Return the status of a simulated claim: bound with the requested size and access modes, or pending."""
     before = claim.status or PersistentVolumeClaimStatus()
     if before.phase == "Bound":
         return before

@@ -10,15 +10,15 @@ from msgspec import Struct
 
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource, DataVolumeSpec
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec
 from virtshape.api.core.persistentvolume import PersistentVolume
-from virtshape.api.core.volume import PersistentVolumeClaimSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.storage.claimusage import format_users, list_claim_users, list_claim_uses
 from virtshape.controllers.storage.protocol import Copy, Restore
-from virtshape.controllers.storage.volumes import read_volume
+from virtshape.controllers.storage.volumeobjects import read_volume
 from virtshape.engine.claims import is_bound, is_bound_to, is_filled, volume_size
 
 MAX_CHAIN_LENGTH: Final = 8
@@ -94,7 +94,7 @@ def get_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | So
 
 
 def find_writers(origin: Copy, cache: Cache) -> str:
-    """Return the instances that may write to a volume, formatted for messages; empty if no instance may."""
+    """Return the instances that may write to a volume, formatted for messages; an empty string if there are none."""
     volume = cache.find(PersistentVolume, origin.volume.name)
     reference = volume.spec.claim_ref if volume is not None and volume.spec is not None else None
     claim = cache.find(PersistentVolumeClaim, reference.name or "", reference.namespace or "") if reference else None

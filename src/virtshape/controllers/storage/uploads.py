@@ -20,7 +20,7 @@ from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.claimusage import format_users, list_claim_users
 from virtshape.controllers.storage.protocol import FillRequest, Storage, Upload
-from virtshape.controllers.storage.volumes import is_provisioned_by, read_volume
+from virtshape.controllers.storage.volumeobjects import is_provisioned_by, read_volume
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.engine.claims import (
     FILLED,
@@ -98,7 +98,7 @@ class UploadReconciler:
         return Result(after=POLL_SECONDS)
 
     def _find_obstacle(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
-        """Return why the claim cannot be written now; empty if it can."""
+        """Return the reason why data cannot be uploaded to the claim now, or an empty string if there is none."""
         if not is_provisioned_by(volume, self._storage.provisioner):
             return f"the volume was not provisioned by {self._storage.provisioner}: uploads to it are not supported"
         users = [user for user in list_claim_users(self._cache, claim) if phase_of(user) == "Running"]
@@ -115,17 +115,17 @@ class UploadReconciler:
 
 
 def mark_ready(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """Return the metadata of a claim that accepts uploads."""
+    """Return the claim's metadata, with annotations that mark the claim as ready for uploads."""
     return _annotate(claim, {POD_PHASE: RECEIVING, POD_READY: "true"})
 
 
 def mark_waiting(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """Return the metadata of a claim that does not accept uploads yet."""
+    """Return the claim's metadata, with annotations that mark the claim as not ready for uploads yet."""
     return _annotate(claim, {POD_PHASE: "Pending", POD_READY: "false"})
 
 
 def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """Return the metadata of a populated claim."""
+    """Return the claim's metadata, with annotations that mark the claim as populated."""
     marks = {POD_PHASE: FILLED}
     if find_annotation(claim.metadata, UPLOAD_TARGET) is not None:
         marks[POD_READY] = "false"
@@ -134,12 +134,12 @@ def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
 
 
 def mark_simulated(claim: PersistentVolumeClaim) -> ObjectMeta:
-    """Return the metadata of a simulated claim, which is marked as populated and as ready for uploads."""
+    """Return the claim's metadata, with annotations that mark the claim as populated and as ready for uploads."""
     return _annotate(claim, {POD_PHASE: FILLED, POD_READY: "true"})
 
 
 def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
-    """Return the metadata of a claim after a rejected upload."""
+    """Return the claim's metadata, with annotations that report a rejected upload."""
     count = str(count_failures(claim.metadata) + 1)
     return _annotate(
         claim,

@@ -1,7 +1,7 @@
 """
 VM controller: pin VMs to revisions, create and delete their instances, and update their status.
 
-Each reconcile takes the next step. Each step can be repeated, and its result is written before later steps depend on
+Each reconcile does the next step. Each step can be repeated, and its result is written before later steps depend on
 it.
 """
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -28,7 +29,8 @@ from virtshape.api.kubevirt.virtualmachine import (
 from virtshape.api.ownerreferences import find_controller, is_controlled_by
 from virtshape.api.status import StatusError
 from virtshape.api.times import Clock, format_time
-from virtshape.api.wellknown import KUBEVIRT
+from virtshape.api.wellknown import KUBEVIRT, VM_FINALIZER
+from virtshape.client.cache import Change
 from virtshape.client.protocol import Client
 from virtshape.controllers.garbage.decisions import ORPHAN
 from virtshape.controllers.runtime.cache import Cache
@@ -37,8 +39,11 @@ from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
 from virtshape.controllers.vm.liveupdate import decide_live_change, set_hotplug_limits
 from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of, rename_sources
-from virtshape.controllers.vm.revisions import has_changed_since, refer_to_revisions
-from virtshape.controllers.vm.revisionsync import Names, RevisionSync
+from virtshape.controllers.vm.revisionobjects import (
+    has_changed_since,
+    refer_to_revisions,
+)
+from virtshape.controllers.vm.revisions import Names, Revisions
 from virtshape.controllers.vm.runstrategy import (
     Decision,
     decide_run,
@@ -53,7 +58,7 @@ from virtshape.controllers.vm.volumerequests import (
     describe_volume_change,
     drop_done_volume_requests,
     keep_volumes,
-    settle_volumes,
+    predict_volumes,
 )
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 from virtshape.controllers.vmi.nodefit import Demand, check_fit, measure_demand
@@ -61,9 +66,9 @@ from virtshape.controllers.vmi.phases import phase_of, uses_node
 from virtshape.engine.volumehotplug import follow_volumes
 from virtshape.resolve.reference import NotFoundError
 
-FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
 _INVALID: Final = 422
-RECHECK_SECONDS: Final = 0.05
+STARTED_SECONDS: Final = 0.1
+"""Time after which the status of a VM shows that it starts, unless its instance changes earlier."""
 _FAILED_FINDS: Final = {
     "instancetype": "FailedFindInstancetype",
     "flavor": "FailedFindFlavor",
@@ -75,15 +80,24 @@ class VmReconciler:
     """Reconciles VMs through a client."""
 
     def __init__(
-        self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, hotplug: bool = True
+        self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, on_cluster: bool = False
     ) -> None:
-        """Set up the reconciler; `hotplug` is True if the launcher can change running guests."""
+        """
+        Set up the reconciler.
+
+        With `on_cluster`, volumes are not attached to running guests, and the cluster checks whether guests fit on
+        their nodes.
+        """
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._clock = clock
-        self._hotplug = hotplug
-        self._revisions = RevisionSync(client, cache)
+        self._on_cluster = on_cluster
+        self._revisions = Revisions(client, cache)
+
+    def observe_revision(self, change: Change[ControllerRevision]) -> None:
+        """Update the local state of shared revisions after a change to a revision."""
+        self._revisions.observe(change)
 
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one VM."""
@@ -96,12 +110,12 @@ class VmReconciler:
         configuration = self._configuration()
         before = vm
         try:
-            vm, names = await self._revisions.ensure_revisions(vm, configuration, FINALIZER)
+            vm, names = await self._revisions.ensure_revisions(vm, configuration, VM_FINALIZER)
         except NotFoundError:
             await self._stop_without_revisions(vm, vmi)
             raise
         self._report_captured(before, vm, names)
-        is_current = vm is not before  # this version was just written
+        is_current = vm is not before  # the VM was just written, so this is its current version
         vm = replace(vm, status=refer_to_revisions(vm, names))
         if await self._apply_volume_requests(vm):
             return DONE  # the VM is reconciled again once its new spec is in the cache
@@ -130,9 +144,8 @@ class VmReconciler:
         )
         now = self._clock()
         reported = make_status(vm, seen, now, format_time(now))
-        reported.desired_generation = (
-            status.desired_generation
-        )  # the status must not claim that this generation is reconciled
+        # The status must not claim that this generation is reconciled.
+        reported.desired_generation = status.desired_generation
         await self._write_status(vm, reported)
 
     def _configuration(self) -> KubeVirtConfiguration | None:
@@ -140,7 +153,11 @@ class VmReconciler:
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
     async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
-        """Return the VM's instance, or None; adopt one without a controller, raise StatusError for a foreign one."""
+        """
+        Return the VM's instance, or None; adopt an instance without a controller.
+
+        Raise StatusError if the instance has another controller, or has none and is being deleted.
+        """
         metadata = vm.metadata
         vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
         if vmi is None or is_controlled_by(vmi.metadata, vm):
@@ -155,17 +172,17 @@ class VmReconciler:
         return vmi
 
     async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
-        """Delete the instance of a VM that is being deleted, then remove the VM's finalizer."""
+        """Delete the instance of a VM that is being deleted, unless it is orphaned; then remove the VM's finalizer."""
         metadata = vm.metadata
         finalizers = metadata.finalizers or []
-        if FINALIZER not in finalizers:
+        if VM_FINALIZER not in finalizers:
             return DONE
         if vmi is not None and ORPHAN not in finalizers:
             await self._observe(vm, StatusInputs(vmi=vmi))
             if not is_being_deleted(vmi):
                 await self._stop(vm, vmi, "the VM is being deleted")
             return DONE
-        left = [one for one in finalizers if one != FINALIZER]
+        left = [one for one in finalizers if one != VM_FINALIZER]
         await self._client.update(replace(vm, metadata=replace(metadata, finalizers=left or None)))
         return DONE
 
@@ -177,7 +194,7 @@ class VmReconciler:
             self._recorder.event(vm, "SuccessfulCapture", f"captured {kept}")
 
     async def _make_data_volumes(self, vm: VirtualMachine) -> bool:
-        """Create missing DataVolumes; return True if some are not in the cache yet."""
+        """Create missing DataVolumes; return True if some DataVolumes are not in the cache yet."""
         unseen = False
         for wanted in build_data_volumes(vm):
             metadata = wanted.metadata
@@ -187,7 +204,7 @@ class VmReconciler:
             try:
                 await self._client.create(wanted)
             except StatusError as error:
-                if error.code == 404 and error.details.kind is None:  # the resource itself is not served
+                if error.code == 404 and error.details.kind is None:  # the server does not serve the resource
                     message = f"cannot create DataVolume {name}: the server does not serve DataVolumes; install CDI"
                     raise StatusError(501, "DataVolumesNotServed", message) from error
                 if error.reason != "AlreadyExists":
@@ -198,7 +215,11 @@ class VmReconciler:
         return unseen
 
     async def _apply_volume_requests(self, vm: VirtualMachine) -> bool:
-        """Apply the pending volume requests to the template; return True if the VM or its status was written."""
+        """
+        Apply the pending volume requests to the template, or discard them if the result is invalid.
+
+        Return True if the VM or its status was written.
+        """
         changed = apply_volume_requests(vm)
         if changed is vm:
             return False
@@ -231,7 +252,8 @@ class VmReconciler:
         ready = all(phase in USABLE_PHASES for phase in phases)
         if decision.action == "start" and ready:
             await self._start(vm, requests, configuration, is_current=is_current)
-            return Result(after=RECHECK_SECONDS)  # write one status for the start and its outcome
+            # The next reconcile writes one status for the start and its outcome.
+            return Result(after=STARTED_SECONDS, postpone=True)
         if decision.action == "set running":
             await self._switch_on(vm)
             return DONE
@@ -266,8 +288,7 @@ class VmReconciler:
     ) -> None:
         shape = await self._revisions.get_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
-        if self._hotplug:
-            wanted = set_hotplug_limits(wanted, configuration)
+        wanted = set_hotplug_limits(wanted, configuration)
         if not is_current:
             await self._require_unchanged(vm)
         await self._revisions.store_start_revision(vm)
@@ -277,7 +298,7 @@ class VmReconciler:
         )
 
     async def _stop_without_revisions(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> None:
-        """Stop the instance of a VM whose revisions are missing if it must stop, but do not restart a running guest."""
+        """If the instance of a VM with missing revisions must stop, stop it; do not restart a running guest."""
         strategy = run_strategy(vm.spec)
         requests = drop_done_requests((vm.status.state_change_requests if vm.status else None) or (), vmi, strategy)
         decision = decide_run(vm, vmi, requests, self._clock())
@@ -313,17 +334,17 @@ class VmReconciler:
     async def _follow_changes(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> tuple[VirtualMachineInstance | None, str]:
-        """Apply live changes to the instance; return the instance, and why other changes need a restart."""
+        """Apply live changes to the instance; return the instance, and the reason to restart it, if any."""
         generation = vm.metadata.generation
         if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
             return vmi, ""
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
         wanted = build_instance(vm, await self._revisions.get_shape(vm), configuration).spec
-        if self._hotplug:
+        if not self._on_cluster:
             vmi = await self._follow_volumes(vm, vmi, wanted)
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
             return vmi, ""  # any other difference comes from the configuration
-        change = decide_live_change(settle_volumes(vmi, wanted) if self._hotplug else vmi, wanted, configuration)
+        change = decide_live_change(vmi if self._on_cluster else predict_volumes(vmi, wanted), wanted, configuration)
         if change.spec is None:
             return vmi, change.restart_reason
         grown = keep_volumes(change.spec, vmi.spec)
@@ -357,9 +378,9 @@ class VmReconciler:
         grown: VirtualMachineInstanceSpec,
         configuration: KubeVirtConfiguration | None,
     ) -> str:
-        """Return why the grown instance does not fit on its node; empty if it does, or if the cluster decides."""
+        """Return why the grown instance does not fit on its node; empty if it fits, or if the cluster checks that."""
         name = (vmi.status.node_name if vmi.status is not None else None) or ""
-        node = self._cache.find(Node, name) if self._hotplug and name else None
+        node = self._cache.find(Node, name) if name and not self._on_cluster else None
         if node is None:
             return ""
         others = [
@@ -368,14 +389,15 @@ class VmReconciler:
             if one.metadata.uid != vmi.metadata.uid and uses_node(one, name)
         ]
         used = sum((Counter(measure_demand(spec, configuration).amounts) for spec in others), Counter[str]())
-        demand = Demand(measure_demand(grown, configuration).amounts)  # constraints do not count: it already runs there
+        # Scheduling constraints do not count, because the instance already runs on this node.
+        demand = Demand(measure_demand(grown, configuration).amounts)
         misfits = check_fit(demand, node, used)
         return f"node {name} {', '.join(misfits)}" if misfits else ""
 
     async def _measure(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> EffectiveSize | None:
-        """Return the VM's size, or None if its status already has the size for this generation."""
+        """Return the VM's size, or None if its status already contains the size for this generation."""
         status, generation = vm.status, vm.metadata.generation
         if status is not None and status.effective is not None and status.desired_generation == generation:
             return None
@@ -388,7 +410,7 @@ class VmReconciler:
         await self._write_status(vm, make_status(vm, seen, now, format_time(now)))
 
     async def _write_status(self, vm: VirtualMachine, status: VirtualMachineStatus) -> None:
-        """Write the status unless the cached VM has the same one."""
+        """Write the status, unless the cached VM has the same resourceVersion and status."""
         metadata = vm.metadata
         cached = self._cache.find(VirtualMachine, metadata.name or "", metadata.namespace or "")
         seen = cached.metadata.resource_version if cached is not None else None

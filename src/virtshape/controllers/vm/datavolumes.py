@@ -1,5 +1,5 @@
 """
-DataVolumes of a VM: build them from templates, and find the phases of all volumes of the VM.
+Build the DataVolumes of a VM from templates, and find the phases of all volumes of the VM.
 
 The functions only read the VM and the cache.
 """

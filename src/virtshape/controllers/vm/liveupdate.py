@@ -1,7 +1,7 @@
 """
-Live updates: decide which changes of a VM can be applied to its running instance (more sockets, more memory).
+Live updates: decide which changes to a VM can be applied to its running instance (more sockets, more memory).
 
-The functions are pure: they return the new spec, and the launcher applies it.
+The functions are pure: the new spec is returned, and the launcher applies it.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from virtshape.api.hotplug import (
+from virtshape.api.hotpluglimits import (
     MAX_GUEST_ANNOTATION,
     MAX_SOCKETS_ANNOTATION,
     HotplugLimits,
@@ -18,15 +18,17 @@ from virtshape.api.hotplug import (
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
-from virtshape.controllers.vm.revisions import is_same
+from virtshape.controllers.vm.revisionobjects import (
+    is_same,
+)
+from virtshape.engine.compare import compare_values
 from virtshape.engine.hotplug import AT_RESTART, default_hotplug_limits, is_live_update
-from virtshape.resolve.drift import compare_values
 
 _NOT_LIVE: Final = "a non-live-updatable field was changed"
 
 
 class LiveChange(NamedTuple):
-    """The new spec of the instance if it grows, and why other changes need a restart, if there are any."""
+    """The new spec of the instance if it grows, and the reason why other changes need a restart, if there is one."""
 
     spec: VirtualMachineInstanceSpec | None = None
     restart_reason: str = ""
@@ -38,7 +40,7 @@ def set_hotplug_limits(
     """
     Return the new instance with the limits up to which it can grow.
 
-    If the administrator configured live updates, they are set in fields, as in KubeVirt; otherwise in annotations.
+    If live updates are configured, the limits are set in fields, as in KubeVirt; otherwise, in annotations.
     """
     limits = default_hotplug_limits(vmi.spec, configuration)
     if _is_configured(configuration):
@@ -67,7 +69,7 @@ def _put_limits(domain: DomainSpec, limits: HotplugLimits) -> DomainSpec:
 def decide_live_change(
     vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> LiveChange:
-    """Return the change from the running instance to `wanted`, the spec that its VM has now."""
+    """Return the change from the running instance to `wanted`, which is built from the current spec of its VM."""
     running, limits = vmi.spec, get_hotplug_limits(vmi)
     reasons = list(_check_limits(limits, wanted.domain))
     wanted = replace(wanted, start_strategy=running.start_strategy, domain=_keep_limits(running.domain, wanted.domain))
@@ -86,7 +88,7 @@ def decide_live_change(
 
 
 def _check_limits(limits: HotplugLimits, wanted: DomainSpec) -> Iterator[str]:
-    """Yield a reason for each limit in the VM that differs from the limit its instance was started with."""
+    """Yield a reason to restart for each limit in the VM that differs from the limit its instance was started with."""
     sockets = (wanted.cpu.max_sockets if wanted.cpu is not None else None) or limits.sockets
     memory = (wanted.memory.max_guest if wanted.memory is not None else None) or limits.memory
     if sockets != limits.sockets:
@@ -121,7 +123,9 @@ def _check_sockets(running: CPU | None, wanted: CPU | None, limit: int | None) -
         yield f"Reduction of CPU socket count requires a restart: {before} to {after}"
     elif after > before and after > (limit or 0):
         room = (
-            f"the guest was started with room for {limit}" if limit else "the guest was started with no room for more"
+            f"the guest was started with room for {limit}"
+            if limit
+            else "the guest was started without room for hotplug"
         )
         yield (
             "CPU sockets updated in template spec to a value higher than what's available: "
@@ -138,7 +142,9 @@ def _check_memory(running: Memory | None, wanted: Memory | None, limits: Hotplug
         yield f"Reduction of memory requires a restart: {before} to {after}"
     elif after.amount > before.amount and (limit is None or after.amount > limit.amount):
         room = (
-            f"the guest was started with room for {limit}" if limit else "the guest was started with no room for more"
+            f"the guest was started with room for {limit}"
+            if limit
+            else "the guest was started without room for hotplug"
         )
         yield (f"memory updated in template spec to a value higher than what's available: {after} wanted, {room}")
 

@@ -17,13 +17,13 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.api.status import StatusError
-from virtshape.api.wellknown import OBSERVED_VERSIONS, VM_NAME_LABEL, VMI_FINALIZER
+from virtshape.api.wellknown import OBSERVED_VERSIONS, START_REVISION_PREFIX, VM_NAME_LABEL, VMI_FINALIZER
 from virtshape.controllers.vm.status import GENERATION_ANNOTATION
-from virtshape.engine.conflict import split_conflicts
+from virtshape.engine.conflicts import split_conflicts
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
-from virtshape.engine.instance import apply_instance_defaults
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE, default_architecture
+from virtshape.engine.vmidefaults import apply_instance_defaults
 from virtshape.resolve.matcher import KINDS, Role, find_full_kind, find_matcher
 
 ROOT = "spec"
@@ -42,7 +42,7 @@ def build_instance(
     configuration: KubeVirtConfiguration | None,
     request: VirtualMachineStateChangeRequest | None = None,
 ) -> VirtualMachineInstance:
-    """Build the instance of a VM; it starts paused if the request says so."""
+    """Build the instance of a VM; the instance starts paused if the start request asks for that."""
     own = vm.metadata
     architecture = default_architecture(configuration)
     metadata, spec = make_instance(vm, shape, configuration, architecture, firmware_uuid=firmware_uuid(vm))
@@ -83,7 +83,7 @@ def name_start_revision_of(vmi: VirtualMachineInstance) -> str | None:
     owner = find_controller(vmi.metadata)
     annotations = vmi.metadata.annotations or {}
     generation = annotations.get(GENERATION_ANNOTATION)
-    return f"revision-start-vm-{owner.uid}-{generation}" if owner is not None and generation else None
+    return f"{START_REVISION_PREFIX}{owner.uid}-{generation}" if owner is not None and generation else None
 
 
 def make_instance(
@@ -113,7 +113,7 @@ def refuse_conflicts(conflicts: list[FieldError]) -> None:
 
 
 def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:
-    """Add annotations with the names of the VM's instance type and preference to the metadata, in place."""
+    """Add the names of the VM's instance type or flavor and its preference to the metadata as annotations, in place."""
     for role, suffix in _ANNOTATIONS.items():
         matcher = find_matcher(vm, role)
         kind = find_full_kind(matcher, role) if matcher else None
@@ -124,7 +124,7 @@ def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:
 
 
 def rename_sources(vm: VirtualMachine, metadata: ObjectMeta) -> ObjectMeta:
-    """Return the metadata of a running instance with the current names of instance type and preference."""
+    """Return the metadata of a running instance with the current names of the VM's instance type and preference."""
     names = {f"kubevirt.io/{prefix}{suffix}" for prefix in ("", "cluster-") for suffix in _ANNOTATIONS.values()}
     kept = {key: value for key, value in (metadata.annotations or {}).items() if key not in names}
     renamed = replace(metadata, annotations=kept)

@@ -1,345 +1,340 @@
 """
-ControllerRevisions of VMs: copies of instance types, preferences and flavors, and of the VM's spec at start.
+Create the revisions of VMs, pin VMs to them, upgrade old revisions and remove superseded revisions.
 
-The functions are pure: they compute names and contents of revisions, the revisions that a VM uses, and its references.
+Names of revisions are written to the spec, or only to the status if the configuration says so. Every step can be
+repeated after a crash. The caller writes all other status fields last; if a crash prevents this, the VM is processed
+again.
 """
 
-import json
+import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final
 
-from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from virtshape.api.apps import ControllerRevision
-from virtshape.api.codec import to_tree
-from virtshape.api.conversion import drop_zero_sizes, read_payload_version, read_revision_payload
-from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.codec import duplicate
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.virtualmachine import (
-    ControllerRevisionRef,
-    InstancetypeStatusRef,
-    VirtualMachine,
-    VirtualMachineStatus,
-)
-from virtshape.api.meta import ObjectMeta
+from virtshape.api.kubevirt.virtualmachine import VirtualMachine, VirtualMachineStatus
 from virtshape.api.model import Model
-from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
-from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL
-from virtshape.engine.customize import states_size
-from virtshape.resolve.matcher import (
-    INSTANCETYPE_GROUP,
-    RECAPTURE_ANNOTATION,
-    Matcher,
-    Role,
-    find_matcher,
-    find_status_ref,
-    full_kind,
-    list_recaptured,
+from virtshape.client.cache import Change
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache, struct_of
+from virtshape.controllers.vm.revisionobjects import (
+    ROLES,
+    Origin,
+    build_revision,
+    build_start_revision,
+    get_origin,
+    is_removable,
+    name_revision,
+    name_start_revision,
+    pin,
+    refer_to_revisions,
+    require_same_content,
+    unmark,
+    wants_expansion,
+    writes_spec,
 )
+from virtshape.controllers.vm.revisionupgrade import build_upgrade, needs_upgrade
+from virtshape.controllers.vm.sharedrevisionobjects import is_name_of_shared_revision, is_shared, shares_revisions
+from virtshape.controllers.vm.sharedrevisions import SharedRevisions, remember
+from virtshape.engine.expand import Shape, expand_vm
+from virtshape.resolve.find import get_shape, namespace_of, refer
+from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_ref, full_kind, list_recaptured
+from virtshape.resolve.reference import NotFoundError, Reference
+from virtshape.resolve.revisions import canonicalize, find_superseded
 
-_ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-
-ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
-UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
-"""Annotation of a revision: the name of the older revision that it replaces."""
-STORED_VERSION: Final = "v1beta2"
-KUBEVIRT_VERSION: Final = "v1beta1"
-"""The newest version of a payload that KubeVirt's own clients can read."""
-
-_LABEL: Final = INSTANCETYPE_GROUP + "/object-"
-_VERSION_LABEL: Final = f"{_LABEL}version"
-_UNEXPECTED: Final = "found existing ControllerRevision with unexpected data"
+Names = Mapping[Role, str]
+MAX_CACHED: Final = 2_000
 
 
-class Source(Protocol):
-    """An instance type, flavor or preference."""
-
-    api_version: str
-    kind: str
-    metadata: ObjectMeta
-    spec: Any
-
-
-class Origin(Struct, frozen=True):
-    """Where to read the object that a VM refers to: a stored revision or the live object."""
-
-    where: Literal["spec", "status", "live"]
-    revision: str = ""
-
-
-def name_revision(vm_name: str, source: Source, version: str = "") -> str:
-    """Return the name of a revision; `version` is the API version of an upgraded revision."""
-    metadata = source.metadata
-    parts = (vm_name, metadata.name, version, metadata.uid, metadata.generation)
-    return "-".join(str(part) for part in parts if part)
-
-
-def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerRevision:
-    """Build a revision of an object, with the VM as its owner."""
-    metadata = source.metadata
-    kept = replace(metadata, managed_fields=None)
-    data = to_tree(source)
-    data["metadata"] = to_tree(kept)
-    return ControllerRevision(
-        api_version="apps/v1",
-        kind="ControllerRevision",
-        metadata=ObjectMeta(
-            name=name,
-            namespace=vm.metadata.namespace,
-            labels=label_revision(source),
-            owner_references=[make_owner_reference(vm)],
-        ),
-        data=data,
-        revision=0,
-    )
-
-
-def label_revision(source: Source) -> dict[str, str]:
-    """Return the labels of a revision, which describe the captured object."""
-    metadata = source.metadata
-    return {
-        OBJECT_NAME_LABEL: metadata.name or "",
-        f"{_LABEL}kind": source.kind,
-        f"{_LABEL}uid": metadata.uid or "",
-        f"{_LABEL}generation": str(metadata.generation or 0),
-        _VERSION_LABEL: source.api_version.rpartition("/")[2],
-    }
-
-
-def require_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
-    """Raise StatusError if the existing revision does not have the same content as the wanted one."""
-    if not has_same_content(existing, wanted, kind):
-        name = existing.metadata.name
-        message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
-        raise StatusError(422, "UnexpectedRevision", message)
-
-
-def has_same_content(one: ControllerRevision, other: ControllerRevision, kind: str) -> bool:
-    """Return True if two revisions have equal specs; an empty preferredRng, for example, differs from a missing one."""
-    return _meaning(read_spec(one, kind), keep_empty=True) == _meaning(read_spec(other, kind), keep_empty=True)
-
-
-def read_spec(revision: ControllerRevision, kind: str) -> Model:
-    """Return the spec in a revision, converted to the stored version."""
-    spec: Model = read_revision_payload(revision.data, kind).spec  # type: ignore[attr-defined]
-    return spec
-
-
-def is_same(one: object, other: object) -> bool:
-    """Return True if two values are equal; quantities are compared by amount, and empty values equal absent ones."""
-    return _meaning(one) == _meaning(other)
-
-
-def _meaning(value: object, *, keep_empty: bool = False) -> object:
-    match value:
-        case Model():
-            members = {name: getattr(value, name) for name in value.__struct_fields__}
-            found = _drop_absent(members, keep_empty=keep_empty)
-            return found if keep_empty else found or None
-        case Mapping():
-            return _drop_absent(value, keep_empty=keep_empty) or None
-        case list():
-            return [_meaning(item, keep_empty=keep_empty) for item in value] or None
-        case Quantity():
-            return value.amount
-        case _:
-            return value
-
-
-def _drop_absent(members: Mapping[Any, object], *, keep_empty: bool) -> dict[Any, object]:
-    meanings = ((key, _meaning(value, keep_empty=keep_empty)) for key, value in members.items())
-    return {key: meaning for key, meaning in meanings if meaning is not None}
-
-
-def writes_spec(configuration: KubeVirtConfiguration | None) -> bool:
-    """Return True if the controller writes the names of revisions into the spec, and not only into the status."""
-    settings = configuration.instancetype if configuration else None
-    return settings is None or settings.revision_name != "Status"
-
-
-def get_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool = True) -> Origin:
+class Revisions:
     """
-    Return where to read the object in this role; `in_spec` is True if the controller writes names into the spec.
+    Keeps VMs and their revisions in sync; caches new revisions until the VM's status refers to them.
 
-    The spec takes precedence over the status, unless only the status was changed since the controller wrote both.
+    This object also records which revisions need no upgrade: clients may write other revision names to the status
+    without changing the generation.
     """
-    if role in list_recaptured(vm):
-        return Origin("live")
-    in_status = _status_revision(vm, role, matcher)
-    status_is_newer = (
-        in_spec
-        and vm.status is not None
-        and vm.status.desired_generation == vm.metadata.generation
-        and vm.metadata.generation is not None
-    )
-    if in_status and (status_is_newer or not matcher.revision_name):
-        return Origin("status", in_status)
-    if matcher.revision_name:
-        return Origin("spec", matcher.revision_name)
-    return Origin("live")
 
+    def __init__(self, client: Client, cache: Cache) -> None:
+        self._client = client
+        self._cache = cache
+        self._cached: OrderedDict[tuple[str, str], ControllerRevision] = OrderedDict()
+        self._checked: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._shared = SharedRevisions(client, cache)
 
-def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
-    """Return the revision named in the status; empty if it is for a different object than the one in the spec."""
-    ref = find_status_ref(vm, role)
-    if ref is None or ref.controller_revision_ref is None:
-        return ""
-    if ref.name is not None and ref.name != matcher.name:
-        return ""
-    return ref.controller_revision_ref.name or ""
+    def observe(self, change: Change[ControllerRevision]) -> None:
+        """Update the local state of shared revisions; must be called for each change to a revision."""
+        self._shared.observe(change)
 
+    async def ensure_revisions(
+        self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
+    ) -> tuple[VirtualMachine, Names]:
+        """
+        Capture and pin all revisions of the VM, or expand the VM if the reference policy requires it.
 
-def needs_upgrade(revision: ControllerRevision, *, in_spec: bool = True) -> bool:
-    """
-    Return True if the payload's API version is older than the storage version.
-
-    If names are only in the status, KubeVirt's rule applies: v1beta1 needs no upgrade, but a version label is required.
-    """
-    data = revision.data
-    api_version = data.get("apiVersion") if isinstance(data, dict) else None
-    if not isinstance(api_version, str) or not isinstance(data.get("kind"), str):
-        return True
-    group, _, version = api_version.partition("/")
-    if group != INSTANCETYPE_GROUP:
-        return False
-    if in_spec:
-        return version != STORED_VERSION
-    return version not in (KUBEVIRT_VERSION, STORED_VERSION) or _VERSION_LABEL not in (revision.metadata.labels or {})
-
-
-def build_upgrade(
-    vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role, *, in_spec: bool = True
-) -> ControllerRevision:
-    """Build a revision with the same content in a newer version, under a new name."""
-    read: Any = read_revision_payload(old.data, full_kind(matcher, role))
-    source = replace(read, metadata=_recover_metadata(read.metadata, old, matcher))
-    is_readable = not in_spec and read_payload_version(old.data, source.kind) != source.api_version
-    if isinstance(source.spec, VirtualMachineInstancetypeSpec):
-        source = replace(source, spec=drop_zero_sizes(source.spec))
-        is_readable = is_readable and states_size(source.spec)
-    if is_readable:
-        source = replace(source, api_version=f"{INSTANCETYPE_GROUP}/{KUBEVIRT_VERSION}")
-    version = source.api_version.rpartition("/")[2]
-    vm_name = vm.metadata.name or ""
-    upgraded = build_revision(vm, source, name_revision(vm_name, source, version))
-    upgraded.metadata.annotations = {UPGRADED_FROM_ANNOTATION: old.metadata.name or ""}
-    return upgraded
-
-
-def _recover_metadata(metadata: ObjectMeta, old: ControllerRevision, matcher: Matcher) -> ObjectMeta:
-    """Recover name, UID and generation from the revision's labels or its own metadata."""
-    own = old.metadata
-    labels = own.labels or {}
-    stated = labels.get(f"{_LABEL}generation", "")
-    return replace(
-        metadata,
-        name=metadata.name or labels.get(OBJECT_NAME_LABEL) or matcher.name,
-        uid=metadata.uid or labels.get(f"{_LABEL}uid") or own.uid,
-        generation=metadata.generation or (int(stated) if stated.isdecimal() and int(stated) else 1),
-    )
-
-
-def find_superseded(revision: ControllerRevision) -> str | None:
-    """Return the name of the revision that this one replaced, or None."""
-    annotations = revision.metadata.annotations or {}
-    return annotations.get(UPGRADED_FROM_ANNOTATION)
-
-
-def is_removable(revision: ControllerRevision, vm: VirtualMachine) -> bool:
-    """Return True if the VM owns the revision and may delete it."""
-    return is_controlled_by(revision.metadata, vm)
-
-
-def pin(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachine:
-    """Return the VM with these revision names in its spec and without the recapture annotation."""
-    spec = vm.spec
-    for role, name in names.items():
-        matcher = find_matcher(vm, role)
-        if matcher is not None and matcher.revision_name != name:
-            spec = replace(spec, **{role: replace(matcher, revision_name=name)})
-    return unmark(vm if spec is vm.spec else replace(vm, spec=spec))
-
-
-def unmark(vm: VirtualMachine) -> VirtualMachine:
-    """Return the VM without the recapture annotation; the same object if it has none."""
-    annotations = vm.metadata.annotations or {}
-    if RECAPTURE_ANNOTATION not in annotations:
-        return vm
-    left = {key: text for key, text in annotations.items() if key != RECAPTURE_ANNOTATION}
-    return replace(vm, metadata=replace(vm.metadata, annotations=left or None))
-
-
-def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachineStatus:
-    """Return the VM's status with references to these revisions; roles without a matcher get no reference."""
-    status = vm.status or VirtualMachineStatus()
-    refs: dict[str, InstancetypeStatusRef | None] = {}
-    for role in ROLES:
-        matcher = find_matcher(vm, role)
-        ref = find_status_ref(vm, role)
-        if matcher is None or role not in names:
-            refs[f"{role}_ref"] = None if matcher is None else ref
-            continue
-        refs[f"{role}_ref"] = replace(
-            ref or InstancetypeStatusRef(),
-            name=matcher.name,
-            kind=full_kind(matcher, role),
-            controller_revision_ref=ControllerRevisionRef(names[role]),
+        Return the VM, which is written only if it has changed, and the names of its revisions by role.
+        """
+        instancetype = configuration.instancetype if configuration else None
+        if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
+            return await self._expand(vm, configuration, finalizer), {}
+        in_spec = writes_spec(configuration)
+        is_current = has_current_revisions(vm, in_spec=in_spec) and (in_spec or self._are_checked(vm))
+        if is_current and await self._are_stored(vm):
+            for name in list_pinned_revisions(vm).values():
+                self._cached.pop((_uid(vm), name), None)
+            return await self._write(vm, with_finalizer(vm, finalizer)), list_pinned_revisions(vm)
+        matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
+        sharing = shares_revisions(configuration)
+        obtained = await asyncio.gather(
+            *(self._obtain(vm, role, matcher, in_spec=in_spec, sharing=sharing) for role, matcher in matchers.items())
         )
-    return replace(status, **refs)
+        revisions = dict(zip(matchers, obtained, strict=True))
+        for revision in obtained:
+            remember(self._cached, (_uid(vm), _name(revision)), revision, MAX_CACHED)
+        names: dict[Role, str] = {role: _name(revision) for role, revision in revisions.items()}
+        vm = await self._name_revisions(vm, names, finalizer, in_spec=in_spec)
+        for revision in revisions.values():
+            superseded = find_superseded(revision)
+            if superseded:
+                await self._remove(vm, superseded)
+            remember(self._checked, (_uid(vm), _name(revision)), None, MAX_CACHED)
+        await self._shared.release(vm, keep=names.values())
+        return vm, names
 
+    async def _name_revisions(
+        self, vm: VirtualMachine, names: Names, finalizer: str, *, in_spec: bool
+    ) -> VirtualMachine:
+        """Write the revision names and the finalizer to the VM, remove the recapture annotation, and return the VM."""
+        if in_spec:
+            return await self._write(vm, with_finalizer(pin(vm, names), finalizer))
+        status = refer_to_revisions(vm, names)
+        if status != (vm.status or VirtualMachineStatus()):
+            vm = await self._client.update_status(replace(vm, status=status))
+        return await self._write(vm, with_finalizer(unmark(vm), finalizer))
 
-def wants_expansion(vm: VirtualMachine, policy: str | None) -> bool:
-    """Return True if the reference policy requires that the VM's references are replaced with their content."""
-    if not any(find_matcher(vm, role) for role in ROLES):
-        return False
-    if policy == "expandAll":
+    async def _are_stored(self, vm: VirtualMachine) -> bool:
+        """
+        Return True if the revisions of the VM exist, and False if a deleted shared revision can be stored again.
+
+        Raise NotFoundError for other deleted revisions. Only revisions that are not cached are requested. If a client
+        removed the VM from the owners of a shared revision, the VM is added again.
+        """
+        namespace = namespace_of(vm)
+        for role, name in list_pinned_revisions(vm).items():
+            is_known = self._shared.is_known(name, namespace)
+            if self._shared.is_owner(vm, name) if is_known else self._cache.find(ControllerRevision, name, namespace):
+                continue
+            try:
+                await self._get_own_revision(vm, name, f"spec.{role}.revisionName")
+            except NotFoundError:
+                if await self._find_shared_source(vm, role, name) is None:
+                    raise
+                return False
         return True
-    return policy == "expand" and not any(_has_status_revision(vm, role) for role in ROLES)
+
+    def _are_checked(self, vm: VirtualMachine) -> bool:
+        return all((_uid(vm), name) in self._checked for name in list_pinned_revisions(vm).values())
+
+    async def get_shape(self, vm: VirtualMachine) -> Shape:
+        """Return the instance type and preference of the VM, from its revisions or else from the live objects."""
+        found: dict[Reference, Model] = {}
+        for role in ROLES:
+            matcher = find_matcher(vm, role)
+            if matcher is None:
+                continue
+            name = list_pinned_revisions(vm).get(role)
+            if name:
+                reference = Reference("apps", "ControllerRevision", namespace_of(vm), name)
+                revision = found[reference] = await self._get_revision(vm, name, f"spec.{role}.revisionName")
+            if not name or not (matcher.revision_name or _find_object_name(revision) == matcher.name):
+                found[refer(vm, role, matcher)] = await self._get_source(vm, role, matcher)
+        return get_shape(vm, found.get)
+
+    async def store_start_revision(self, vm: VirtualMachine) -> None:
+        """Store the start revision and remove the revision of the previous start."""
+        wanted = build_start_revision(vm)
+        earlier = vm.status.observed_generation if vm.status else None
+        if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
+            await self._remove(vm, name)
+        try:
+            await self._client.create(canonicalize(wanted))
+        except StatusError as error:
+            if error.reason != "AlreadyExists":  # an existing revision with this name has the same content
+                raise
+
+    async def find_revision(self, vm: VirtualMachine, name: str) -> ControllerRevision | None:
+        """Return the revision with this name from the server, or None."""
+        try:
+            return await self._client.get(ControllerRevision, name, namespace_of(vm))
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    async def _obtain(
+        self, vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: bool, sharing: bool
+    ) -> ControllerRevision:
+        """Return the stored revision that the VM uses in this role; create or upgrade the revision if needed."""
+        origin = get_origin(vm, role, matcher, in_spec=in_spec)
+        if origin.where != "live":
+            revision = await self._get_named_revision(vm, role, origin)
+            if origin.where == "spec" and not in_spec:
+                return revision  # not upgraded, because the upgraded revision would need another name in the spec
+            if not in_spec or origin.where == "spec" or _find_object_name(revision) in (None, matcher.name):
+                if not needs_upgrade(revision, in_spec=in_spec):
+                    return revision
+                upgraded = build_upgrade(vm, revision, matcher, role, in_spec=in_spec)
+                return await self._store(upgraded, full_kind(matcher, role))
+        source = await self._get_source(vm, role, matcher)
+        if sharing:
+            return await self._shared.obtain(vm, source)
+        vm_name = vm.metadata.name or ""
+        return await self._store(build_revision(vm, source, name_revision(vm_name, source)), full_kind(matcher, role))
+
+    async def _get_named_revision(self, vm: VirtualMachine, role: Role, origin: Origin) -> ControllerRevision:
+        """Return the revision that the VM uses; store a deleted shared revision again if the object is unchanged."""
+        try:
+            return await self._get_own_revision(vm, origin.revision, f"{origin.where}.{role}")
+        except NotFoundError:
+            source = await self._find_shared_source(vm, role, origin.revision)
+            if source is None:
+                raise
+            return await self._shared.obtain(vm, source)
+
+    async def _get_own_revision(self, vm: VirtualMachine, name: str, field: str) -> ControllerRevision:
+        """Return the revision that the VM refers to in this field; make the VM an owner if the revision is shared."""
+        revision = await self._get_revision(vm, name, field)
+        if is_shared(revision) and not await self._shared.add_owner(vm, name):
+            raise NotFoundError(Reference("apps", "ControllerRevision", namespace_of(vm), name), field)
+        return revision
+
+    async def _find_shared_source(self, vm: VirtualMachine, role: Role, name: str) -> Any:
+        """Return the object that the VM refers to, or None if `name` is not that of a shared revision of the object."""
+        matcher = find_matcher(vm, role)
+        if matcher is None:
+            return None
+        try:
+            source = await self._get_source(vm, role, matcher)
+        except NotFoundError:
+            return None
+        return source if is_name_of_shared_revision(name, source) else None
+
+    async def _store(self, wanted: ControllerRevision, kind: str) -> ControllerRevision:
+        try:
+            return await self._client.create(canonicalize(wanted))
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        existing = await self._client.get(ControllerRevision, _name(wanted), wanted.metadata.namespace or "")
+        require_same_content(existing, wanted, kind)
+        return existing
+
+    async def _get_source(self, vm: VirtualMachine, role: Role, matcher: Matcher) -> Any:
+        reference = refer(vm, role, matcher)
+        kind = struct_of(reference)
+        found = self._cache.find(kind, reference.name, reference.namespace)
+        if found is not None:
+            return found
+        try:
+            return await self._client.get(kind, reference.name, reference.namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+        names = [one.metadata.name or "" for one in self._cache.list(kind, reference.namespace)]  # type: ignore[attr-defined]
+        raise NotFoundError(reference, f"spec.{role}.name").suggest(names)
+
+    async def _get_revision(self, vm: VirtualMachine, name: str, field: str) -> ControllerRevision:
+        namespace = namespace_of(vm)
+        kept = self._cached.get((_uid(vm), name)) or self._shared.find_content(name, namespace)
+        if kept is not None:
+            return kept
+        revision = await self.find_revision(vm, name)
+        if revision is None:
+            raise NotFoundError(Reference("apps", "ControllerRevision", namespace, name), field)
+        return self._shared.keep_content(revision) if is_shared(revision) else revision
+
+    async def _expand(
+        self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
+    ) -> VirtualMachine:
+        """
+        Replace the VM's references with their content, then remove its revisions; return the VM.
+
+        Raise StatusError if the VM conflicts with its instance type.
+        """
+        expanded = duplicate(vm)
+        conflicts = expand_vm(expanded, await self.get_shape(vm), configuration)
+        if conflicts:
+            message = "; ".join(conflict.message for conflict in conflicts)
+            raise StatusError(422, "FailedExpand", message, conflicts)
+        written = await self._write(vm, with_finalizer(expanded, finalizer))
+        for name in list_pinned_revisions(vm).values():
+            await self._remove(written, name)
+        await self._shared.release(written)
+        return written
+
+    async def _remove(self, vm: VirtualMachine, name: str) -> None:
+        self._cached.pop((_uid(vm), name), None)
+        revision = await self.find_revision(vm, name)
+        if revision is None or not is_removable(revision, vm):
+            return
+        await self._client.delete(ControllerRevision, name, namespace_of(vm), uid=revision.metadata.uid or "")
+
+    async def _write(self, vm: VirtualMachine, wanted: VirtualMachine) -> VirtualMachine:
+        return vm if wanted is vm else await self._client.update(wanted)
 
 
-def _has_status_revision(vm: VirtualMachine, role: Role) -> bool:
-    ref = find_status_ref(vm, role)
-    return ref is not None and ref.controller_revision_ref is not None
+def has_current_revisions(vm: VirtualMachine, *, in_spec: bool = True) -> bool:
+    """Return True if the status (and the spec, if `in_spec` is True) lists the revisions of the current generation."""
+    generation = vm.metadata.generation
+    if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
+        return False
+    return all(_agrees(vm, role, in_spec=in_spec) for role in ROLES)
 
 
-def name_start_revision(vm: VirtualMachine, generation: int | None = None) -> str:
-    """Return the name of the start revision for a generation, by default the current one."""
+def _agrees(vm: VirtualMachine, role: Role, *, in_spec: bool) -> bool:
+    matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)
+    if matcher is None or ref is None:
+        return matcher is None and ref is None
+    captured = ref.controller_revision_ref
+    if captured is None or not captured.name:
+        return False
+    if not in_spec and not matcher.revision_name:
+        return ref.name == matcher.name
+    return captured.name == matcher.revision_name
+
+
+def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
+    """Return the revision names by role, from the spec or else from the status."""
+    names: dict[Role, str] = {}
+    for role in ROLES:
+        matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)
+        captured = ref.controller_revision_ref if ref and matcher and ref.name in (None, matcher.name) else None
+        name = (matcher.revision_name if matcher else None) or (captured.name if captured else None)
+        if matcher is not None and name:
+            names[role] = name
+    return names
+
+
+def with_finalizer(vm: VirtualMachine, finalizer: str) -> VirtualMachine:
+    """Return the VM with the finalizer; the same object if it already has the finalizer or is being deleted."""
     metadata = vm.metadata
-    return f"revision-start-vm-{metadata.uid}-{generation or metadata.generation}"
+    if metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
+        return vm
+    return replace(vm, metadata=replace(metadata, finalizers=[*(metadata.finalizers or ()), finalizer]))
 
 
-def build_start_revision(vm: VirtualMachine) -> ControllerRevision:
-    """Build the revision with the VM's spec at start."""
-    metadata = vm.metadata
-    return ControllerRevision(
-        api_version="apps/v1",
-        kind="ControllerRevision",
-        metadata=ObjectMeta(
-            name=name_start_revision(vm),
-            namespace=metadata.namespace,
-            owner_references=[make_owner_reference(vm)],
-        ),
-        data={"spec": to_tree(vm.spec)},
-        revision=metadata.generation or 0,
-    )
+def _uid(vm: VirtualMachine) -> str:
+    return vm.metadata.uid or ""
 
 
-def has_changed_since(vm: VirtualMachine, start: ControllerRevision) -> bool:
-    """Return True if the template or a matcher of the VM has changed since the start."""
-    data = start.data if isinstance(start.data, dict) else {}
-    then, now = data.get("spec") or {}, to_tree(vm.spec)
-    return any(not is_same(then.get(part), now.get(part)) for part in ("template", *ROLES))
+def _name(revision: ControllerRevision) -> str:
+    return revision.metadata.name or ""
 
 
-def canonicalize(revision: ControllerRevision) -> ControllerRevision:
-    """
-    Return the revision with its data as canonical JSON, for sending only: sorted keys and kube-apiserver's escapes.
-
-    kube-apiserver compares the bytes of the data before and after a patch and rejects the patch if they differ. Data in
-    this form survives its encoder unchanged.
-    """
-    text = json.dumps(revision.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return replace(revision, data=Raw(text.translate(_ESCAPES).encode()))
+def _find_object_name(revision: ControllerRevision) -> str | None:
+    return (revision.metadata.labels or {}).get(OBJECT_NAME_LABEL)

@@ -1,7 +1,7 @@
 """
-Run strategies: decide whether to start, stop or keep the instance of a VM.
+Run strategies: decide whether to start or stop the instance of a VM, to wait, or to do nothing.
 
-The functions are pure: they depend only on the VM, its instance, the pending requests and the time.
+The functions are pure: results depend only on the VM, its instance, the pending requests and the time.
 """
 
 from collections.abc import Sequence
@@ -23,6 +23,7 @@ from virtshape.api.kubevirt.virtualmachine import (
     run_strategy,
 )
 from virtshape.api.times import parse_time
+from virtshape.controllers.vm.startfailure import MAX_DELAY_SECONDS
 
 Action = Literal["start", "stop", "set running", "wait", "nothing"]
 
@@ -46,8 +47,12 @@ def is_being_deleted(vmi: VirtualMachineInstance) -> bool:
 def drop_done_requests(
     requests: Sequence[VirtualMachineStateChangeRequest], vmi: VirtualMachineInstance | None, strategy: str
 ) -> list[VirtualMachineStateChangeRequest]:
-    """Return the pending requests: a stop is pending until the instance is gone, a start until an instance exists."""
-    left = [request for request in requests if not _is_called_off(request, strategy)]
+    """
+    Return the pending requests, without those that are obsolete or done.
+
+    A stop is done once the instance to stop is gone, and a start once an instance exists.
+    """
+    left = [request for request in requests if not _is_obsolete(request, strategy)]
     while left and _is_done(left[0], vmi):
         del left[0]
     return left
@@ -59,8 +64,8 @@ def _is_done(request: VirtualMachineStateChangeRequest, vmi: VirtualMachineInsta
     return vmi is not None
 
 
-def _is_called_off(request: VirtualMachineStateChangeRequest, strategy: str) -> bool:
-    """Return True if the request is unknown, or a start of a halted VM that is not a paused start."""
+def _is_obsolete(request: VirtualMachineStateChangeRequest, strategy: str) -> bool:
+    """Return True if the action is unknown, or is a start that a Halted VM ignores because it is not a paused start."""
     if request.action not in (START, STOP):
         return True
     return strategy == HALTED and request.action == START and (request.data or {}).get("paused") != "true"
@@ -112,12 +117,14 @@ def _decide_without(
 
 
 def _start(vm: VirtualMachine, reason: str, now: float) -> Decision:
-    """Return the decision to start, or to wait for the rest of the back-off after failed starts."""
+    """Return the decision to start, or to wait until the back-off after failed starts is over."""
     failure = vm.status.start_failure if vm.status else None
     if failure is None or failure.retry_after_timestamp is None:
         return Decision("start", reason)
     left = parse_time(failure.retry_after_timestamp) - now
-    return Decision("wait", "earlier starts failed", left) if left > 0 else Decision("start", reason)
+    # If the time is further away than any delay, the clock was set back since the failure.
+    is_waiting = 0 < left <= MAX_DELAY_SECONDS
+    return Decision("wait", "earlier starts failed", left) if is_waiting else Decision("start", reason)
 
 
 def _stop(vmi: VirtualMachineInstance | None, reason: str) -> Decision:
@@ -125,7 +132,7 @@ def _stop(vmi: VirtualMachineInstance | None, reason: str) -> Decision:
 
 
 def _explain_end(vmi: VirtualMachineInstance) -> str:
-    """Return a message on how the instance ended, for the events of its VM."""
+    """Return a message about how the instance ended, for the events of its VM."""
     status = vmi.status or VirtualMachineInstanceStatus()
     reported = find_condition(status.conditions, "Ready")
     how = "the instance has failed" if status.phase == "Failed" else "the instance has ended"

@@ -1,5 +1,5 @@
 """
-Start failures: count them and compute the delay before the next start.
+Count the start failures of a VM and compute the delay before its next start.
 
 The functions are pure.
 """
@@ -30,7 +30,7 @@ def delay_seconds(failures: int) -> int:
 def count_failure(
     vm: VirtualMachine, vmi: VirtualMachineInstance | None, now: float
 ) -> VirtualMachineStartFailure | None:
-    """Return the VM's new `startFailure` status for the state of its instance."""
+    """Return the VM's new `startFailure` status; None if its instance has run or its run strategy does not retry."""
     before = vm.status.start_failure if vm.status else None
     if run_strategy(vm.spec) not in _RETRYING:
         return None

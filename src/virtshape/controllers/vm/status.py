@@ -1,7 +1,7 @@
 """
 Status of a VM: conditions, printable status and size, from the VM, its instance and failures.
 
-The functions are pure. They keep the revision references, which are set elsewhere.
+The functions are pure. They preserve the revision references, which `revisions` sets.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,10 @@ _HELD: Final = {
     "ErrImagePull": "ErrImagePull",
     "ImagePullBackOff": "ImagePullBackOff",
     "NotPossibleHere": "ErrorUnschedulable",
+    "FailedCreate": "ErrorUnschedulable",
     "ClaimNotFound": "ErrorPvcNotFound",
 }
-"""Printable status of a VM whose instance is scheduled but cannot run; the key is the reason."""
+"""Printable status of a VM whose instance cannot be started; the key is the reason."""
 _DATA_VOLUME_WAITS: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
 
 
@@ -64,7 +65,7 @@ class StatusInputs(Struct, kw_only=True):
     waiting: ConditionReason | None = None
     """Why DataVolumes and claims prevent the start, if they do."""
     restart_reason: str = ""
-    """Why changes of the VM after the start of its instance need a restart, if they do."""
+    """Why changes to the VM since its instance was started need a restart, if they do."""
     effective: EffectiveSize | None = None
     """Size computed in this reconcile, if any."""
     starting: bool = False

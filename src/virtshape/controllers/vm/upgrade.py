@@ -1,7 +1,8 @@
 """
 Plan the upgrade of a VM to the current versions of its instance type and preference.
 
-Objects are only looked up. Captured copies of deleted objects are kept; copies that were deleted are captured again.
+Objects are only read. If an instance type or preference was deleted, its revision remains in use; if a revision was
+deleted, it is captured again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,8 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import firmware_uuid, make_instance
-from virtshape.resolve.drift import Change, Drift, compare_values, find_drift
+from virtshape.engine.compare import Change, compare_values
+from virtshape.resolve.drift import Drift, find_drift
 from virtshape.resolve.find import get_shape
 from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref, list_recaptured
 from virtshape.resolve.reference import Lookup
@@ -25,7 +27,7 @@ _BEHIND: Final = ("changed", "older version", "missing")
 
 class Upgrade(NamedTuple):
     """
-    Outdated and missing revisions, revisions whose object was deleted, and the resulting changes of the instance.
+    Outdated and missing revisions, revisions whose object was deleted, and the resulting changes to the instance.
 
     If a revision is missing, the changes are unknown.
     """
@@ -54,12 +56,12 @@ def plan_upgrade(vm: VirtualMachine, lookup: Lookup, configuration: KubeVirtConf
     if plan.has_unknown_changes:
         _make_instance(release(vm, plan.roles), lookup, configuration)
     elif any(drift.state == "changed" for drift in behind):
-        plan.changes.extend(_compare_instances(vm, release(vm, plan.roles), lookup, configuration))
+        plan.changes.extend(compare_instances(vm, release(vm, plan.roles), lookup, configuration))
     return plan
 
 
 def release(vm: VirtualMachine, roles: Iterable[Role]) -> VirtualMachine:
-    """Return the VM without revisions in these roles."""
+    """Return the VM without references to revisions in these roles."""
     for role in roles:
         matcher = find_matcher(vm, role)
         if matcher is not None:
@@ -75,15 +77,16 @@ def write_release(roles: Iterable[Role]) -> JsonObject:
 
 
 def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> JsonObject | None:
-    """Return the status patch that servers without recapture annotations need, or None."""
+    """Return the status patch for roles that the server has not marked for recapture, or None if there are none."""
     marked = list_recaptured(vm)
     left = [role for role in roles if role not in marked and find_status_ref(vm, role) is not None]
     return {"status": {f"{role}Ref": None for role in left}} if left else None
 
 
-def _compare_instances(
+def compare_instances(
     then: VirtualMachine, now: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None
 ) -> Iterator[Change]:
+    """Yield each difference between the instances of `then` and `now`; raise StatusError if one cannot be built."""
     (old_metadata, old), (new_metadata, new) = (_make_instance(vm, lookup, configuration) for vm in (then, now))
     yield from compare_values(old_metadata.annotations or {}, new_metadata.annotations or {}, "metadata.annotations")
     yield from compare_values(old, new, "spec")

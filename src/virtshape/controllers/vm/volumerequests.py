@@ -35,20 +35,20 @@ def _list_pending(vm: VirtualMachine, spec: VirtualMachineInstanceSpec) -> list[
     return [request for request in requests if not is_volume_request_done(spec, request)]
 
 
-def settle_volumes(vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec) -> VirtualMachineInstance:
+def predict_volumes(vmi: VirtualMachineInstance, wanted: VirtualMachineInstanceSpec) -> VirtualMachineInstance:
     """Return the instance as it will be once all hotpluggable volumes are attached and detached."""
     without_replaced = follow_volumes(vmi.spec, wanted)
     return replace(vmi, spec=follow_volumes(without_replaced, wanted))
 
 
 def keep_volumes(spec: VirtualMachineInstanceSpec, running: VirtualMachineInstanceSpec) -> VirtualMachineInstanceSpec:
-    """Return the spec with the volumes and disks of the running spec."""
+    """Return the spec with its volumes and disks replaced by those of the running spec."""
     devices = replace(spec.domain.devices, disks=running.domain.devices.disks)
     return replace(spec, volumes=running.volumes, domain=replace(spec.domain, devices=devices))
 
 
 def describe_volume_change(before: VirtualMachineInstanceSpec, after: VirtualMachineInstanceSpec) -> str:
-    """Return a message that names the added and removed volumes."""
+    """Return a message that lists the added and removed volumes."""
     old, new = ({volume.name for volume in spec.volumes or ()} for spec in (before, after))
     added = [f"attaching volume {name}" for name in sorted(new - old)]
     removed = [f"detaching volume {name}" for name in sorted(old - new)]

@@ -20,16 +20,15 @@ NOT_FOUND: Final = "FailedPvcNotFound"
 
 
 def explain_wait(vm: VirtualMachine, cache: Cache) -> ConditionReason | None:
-    """Return why DataVolumes and claims prevent the start, with all their messages; None if they do not."""
+    """Return why DataVolumes and claims prevent the start, with all their messages, or None if the VM can start."""
     template, problems = vm.spec.template.spec, []
     for volume in (template.volumes if template else None) or ():
         if volume.data_volume is not None:
             problems.append(_explain_data_volume(volume.data_volume.name, namespace_of(vm), cache))
         elif volume.persistent_volume_claim is not None:
             problems.append(_explain_claim(volume.persistent_volume_claim.claim_name, namespace_of(vm), cache))
-    found = sorted(
-        filter(None, problems), key=lambda one: one.reason == NOT_READY
-    )  # errors first, then pending volumes
+    # Errors come first, then pending volumes.
+    found = sorted(filter(None, problems), key=lambda one: one.reason == NOT_READY)
     return ConditionReason(found[0].reason, "; ".join(one.message for one in found)) if found else None
 
 

@@ -13,6 +13,7 @@ from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
 from virtshape.api.times import Clock, format_time
 from virtshape.api.wellknown import NODE_LABEL, OBSERVED_VERSIONS, VMI_FINALIZER
 from virtshape.client.protocol import Client
@@ -22,19 +23,22 @@ from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.newvmi import name_start_revision_of
 from virtshape.controllers.vm.runstrategy import is_being_deleted
 from virtshape.controllers.vmi.gueststatus import GuestStatus
-from virtshape.controllers.vmi.hotplug import list_volume_events
 from virtshape.controllers.vmi.phases import (
+    NOT_RESPONDING,
     RESTART_CONDITION,
     SCHEDULED_CONDITION,
     phase_of,
+    set_failure,
     set_guest_status,
     set_phase,
 )
 from virtshape.controllers.vmi.scheduling import Placement
+from virtshape.controllers.vmi.volumehotplugstatus import list_volume_events
 
 _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
-"""Reasons to wait that are not errors."""
+"""Reasons for waiting that do not count as errors."""
 _REPORTED_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", RESTART_CONDITION: "LiveChangeFailed"}
+_BEFORE_RUNNING: Final = frozenset({"", "Pending", "Scheduling", "Scheduled"})
 UNSCHEDULABLE: Final = "Unschedulable"
 LAUNCHER_STARTING: Final = "LauncherStarting"
 
@@ -58,7 +62,7 @@ class VmiReconciler:
         self._placement = placement
         self._wake = wake
         self._replaced: dict[Name, set[str | None]] = {}
-        """Resource versions that this controller has replaced, by instance, until the cache has a newer one."""
+        """Resource versions that this controller has replaced, by instance, until the cache contains a newer one."""
 
     async def reconcile(self, name: Name) -> Result:
         """Reconcile one instance."""
@@ -83,6 +87,16 @@ class VmiReconciler:
                 return DONE
             vmi = placed
         return await self._run(name, vmi)
+
+    async def report(self, name: Name, error: Exception) -> None:
+        """Report in the conditions of an instance, and as an event, that its guest could not be started."""
+        vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
+        if vmi is None or is_being_deleted(vmi) or phase_of(vmi) not in _BEFORE_RUNNING:
+            return
+        reason = error.reason if isinstance(error, StatusError) else "InternalError"
+        message = str(error) or type(error).__name__
+        self._recorder.event(vmi, reason, message, warning=True)
+        await self._update(vmi, set_failure(vmi, reason, message, self._now()))
 
     async def _place(self, name: Name, vmi: VirtualMachineInstance) -> VirtualMachineInstance | None:
         """Schedule the instance; return None and update its status if no node can run it."""
@@ -132,6 +146,7 @@ class VmiReconciler:
         return Result(after=self._placement.recheck_seconds) if is_expected else DONE
 
     def _report_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
+        self._report_responsiveness(before, vmi)
         for name, reason in _REPORTED_CONDITIONS.items():
             old = find_condition(before.status.conditions if before.status else None, name)
             new = find_condition(vmi.status.conditions if vmi.status else None, name)
@@ -141,6 +156,16 @@ class VmiReconciler:
                 self._recorder.event(vmi, reported, new.message or reason, warning=not is_fine)
             elif old is not None and new is None and name == "Paused":
                 self._recorder.event(vmi, "Unpaused", "the guest was resumed")
+
+    def _report_responsiveness(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
+        """Record an event if the guest has stopped responding, or responds again."""
+        old = find_condition(before.status.conditions if before.status else None, "Ready")
+        new = find_condition(vmi.status.conditions if vmi.status else None, "Ready")
+        was, is_now = (one is not None and one.reason == NOT_RESPONDING for one in (old, new))
+        if is_now and not was and new is not None:
+            self._recorder.event(vmi, "NotResponding", new.message or "the guest does not respond", warning=True)
+        elif was and not is_now:
+            self._recorder.event(vmi, "Responding", "the guest responds again")
 
     def _report_phase(self, vmi: VirtualMachineInstance, guest: GuestStatus) -> None:
         match phase_of(vmi):
@@ -157,7 +182,7 @@ class VmiReconciler:
         if VMI_FINALIZER not in (metadata.finalizers or ()):
             return DONE
         if self._placement.is_node_not_ready(vmi):
-            return DONE  # the guest may still run; it is stopped when the launcher is back
+            return DONE  # the guest may still run; the launcher stops it when it is back
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
             return Result(after=self._placement.recheck_seconds)

@@ -14,7 +14,11 @@ from virtshape.api.kubevirt.status import (
 from virtshape.api.quantity import Quantity
 
 GuestState = Literal["placing", "waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
-"""`placing`: not scheduled yet. `waiting`: something the guest needs is missing. `refused`: it can never run here."""
+"""
+`placing`: not scheduled yet.
+
+`waiting`: something that the guest needs is missing. `refused`: the launcher can never run the guest.
+"""
 
 
 class GuestStatus(Struct, frozen=True):
@@ -36,7 +40,7 @@ class GuestStatus(Struct, frozen=True):
     interfaces: tuple[VirtualMachineInstanceNetworkInterface, ...] = ()
     volumes: tuple[VolumeStatus, ...] = ()
     is_settled: bool = True
-    """False while volumes of a running guest wait to be attached or detached."""
+    """False while volumes of a running guest wait to be attached or detached, or the guest waits to be resized."""
     ports: tuple[str, ...] = ()
     """Messages about the guest's ports that are reachable from its node."""
     agent: bool = False
@@ -56,3 +60,5 @@ class GuestStatus(Struct, frozen=True):
     """User id of the launcher."""
     unready: str = ""
     """Why a running guest is not ready."""
+    unresponsive: str = ""
+    """Why the hypervisor of a running guest does not respond."""

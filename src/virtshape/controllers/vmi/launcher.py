@@ -21,8 +21,8 @@ from virtshape.api.wellknown import (
     SCHEDULABLE_LABEL,
 )
 from virtshape.controllers.vmi.gueststatus import GuestStatus
-from virtshape.controllers.vmi.hotplug import describe_hotplugged
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
+from virtshape.controllers.vmi.volumehotplugstatus import describe_hotplugged
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 
 SIMULATED_LABEL: Final = "virtshape.io/simulated"
@@ -39,13 +39,17 @@ class Launcher(Protocol):
         """Return the Node object with its capacity; None if the launcher does not manage a node."""
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
-        """Start the guest, or apply changes of the instance to it, unless it has ended; return the guest's status."""
+        """
+        Start the guest, or apply the instance's changes to the running guest; return the guest's status.
+
+        A guest that has ended is not started again.
+        """
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Stop the guest; return True if it has stopped and its resources are released."""
+        """Stop the guest; return True if the guest has stopped and its resources are released."""
 
     def observe(self, wake: Wake) -> None:
-        """Call `wake` on every change of a guest."""
+        """Call `wake` whenever the state of a guest changes."""
 
     def forget(self, uid: str) -> None:
         """Remove the persistent data of a deleted VM."""
@@ -55,7 +59,7 @@ class Launcher(Protocol):
 
 
 class SimulatedLauncher:
-    """Simulates guests: each is reported as running until it is stopped."""
+    """Simulates guests: each guest is reported as running until it is stopped."""
 
     def __init__(self) -> None:
         self._paused: dict[str, bool] = {}
@@ -69,7 +73,7 @@ class SimulatedLauncher:
         """Do nothing: simulated VMs have no data."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Forget the paused state of other guests."""
+        """Forget the paused state of all guests except those with these UIDs."""
         self._paused = {uid: paused for uid, paused in self._paused.items() if uid in uids}
 
     def pause(self, vmi: VirtualMachineInstance, *, paused: bool) -> None:

@@ -1,5 +1,5 @@
 """
-Check node affinity and taints of an instance against a node.
+Check the node affinity and tolerations of an instance against a node.
 
 The functions are pure. Preferred terms are ignored.
 """

@@ -21,6 +21,7 @@ from virtshape.controllers.vmi.nodeaffinity import find_mismatches
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
 HUGEPAGES: Final = "hugepages-"
+EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 CPU_MANAGER_LABEL: Final = "cpumanager"
 """Label of a node: "true" if it offers dedicated CPUs."""
 NO_LAUNCHER: Final = "no launcher is running"
@@ -42,7 +43,12 @@ class Demand(Struct, frozen=True):
 
 
 def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> Demand:
-    """Return the demand of an instance: only a share of its vCPUs unless dedicated; huge pages replace memory."""
+    """
+    Return the resources and scheduling constraints of an instance.
+
+    A dedicated vCPU counts as a whole CPU; otherwise, the CPU request or a share of the vCPUs counts. A guest with huge
+    pages uses huge pages instead of memory.
+    """
     domain = spec.domain
     dedicated = bool(domain.cpu and domain.cpu.dedicated_cpu_placement)
     amounts: Counter[str] = Counter({CPU: _cpu_demand(spec, configuration, dedicated=dedicated)})
@@ -117,24 +123,28 @@ def _find_misfits(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterat
     if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
         yield f"does not offer dedicated CPUs (no label {CPU_MANAGER_LABEL}=true)"
     yield from find_mismatches(node, demand.affinity, demand.tolerations)
-    offered = (node.status.allocatable if node.status else None) or {}
     for name, amount in demand.amounts.items():
-        free = _read_amount(name, offered.get(name)) - used.get(name, 0)
+        free = count_free(name, node, used)
         if amount > free:
             by = f" by {demand.because[name]}" if name in demand.because else ""
             yield f"has {_show(name, max(free, 0))} of {name} left, {_show(name, amount)} needed{by}"
 
 
-def _read_amount(name: str, quantity: Quantity | None) -> int:
-    if quantity is None:
-        return 0
+def count_free(name: str, node: Node, used: Mapping[str, int]) -> int:
+    """Return the amount of a resource that is free on the node; negative if more is used than the node offers."""
+    offered = (node.status.allocatable if node.status else None) or {}
+    return (read_amount(name, offered[name]) if name in offered else 0) - used.get(name, 0)
+
+
+def read_amount(name: str, quantity: Quantity) -> int:
+    """Return an amount of a resource as an integer; CPU is in millicores."""
     return quantity.milli_value() if name == CPU else quantity.value()
 
 
 def _show(name: str, amount: int) -> str:
     if name == CPU:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if name == MEMORY or name.startswith(HUGEPAGES):
+    if name in (MEMORY, EPHEMERAL_STORAGE) or name.startswith(HUGEPAGES):
         rounded = amount - amount % _MIB if amount > _MIB else amount
         return str(Quantity.of(rounded, "BinarySI"))
     return str(amount)

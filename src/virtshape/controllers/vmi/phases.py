@@ -29,13 +29,17 @@ STAND_IN_CONDITION: Final = "StandIn"
 RESTART_CONDITION: Final = "RestartRequired"
 """Condition: the guest's size differs from that of its instance and cannot be changed while the guest runs."""
 PORTS_CONDITION: Final = "PortsOpen"
-"""Condition: ports of the guest are reachable on the loopback address of its node."""
+"""Condition: ports of the guest are reachable, on the loopback address of its node or at the address of its pod."""
 MIGRATABLE_CONDITION: Final = "LiveMigratable"
 """Condition that is always false, because live migration is not supported."""
 LOGINS_CONDITION: Final = "AccessCredentialsSynchronized"
 """Condition: the guest agent has set the access credentials."""
 NOT_POSSIBLE: Final = "NotPossibleHere"
-"""Reason for instances that can never run here."""
+"""Reason for instances that the launcher can never run."""
+NOT_RESPONDING: Final = "GuestNotResponding"
+"""Reason for instances whose QEMU process runs but does not respond."""
+FAILED_CREATE: Final = "FailedCreate"
+"""Reason for instances whose pod or claim the API server refuses."""
 _NOT_MIGRATABLE: Final = ("NotMigratable", "virtshape does not support live migration: restart the VM to move it")
 _READY: Final = "Ready"
 _SYNCHRONIZED: Final = "Synchronized"
@@ -68,7 +72,7 @@ def phase_of(vmi: VirtualMachineInstance) -> str:
 
 
 def is_refused(vmi: VirtualMachineInstance) -> bool:
-    """Return True if the launcher refused the instance: it will never run and uses no resources."""
+    """Return True if the launcher refused the instance, which therefore never runs and uses no resources."""
     reported = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
     return reported is not None and reported.status == "False" and reported.reason == NOT_POSSIBLE
 
@@ -93,6 +97,17 @@ def set_guest_status(vmi: VirtualMachineInstance, guest: GuestStatus, stamp: str
     )
 
 
+def set_failure(vmi: VirtualMachineInstance, reason: str, message: str, stamp: str) -> VirtualMachineInstanceStatus:
+    """Return the instance status after a failed start of its guest, which is retried; the phase does not change."""
+    status = vmi.status or VirtualMachineInstanceStatus()
+    if not status.phase:
+        status = set_phase(vmi, "Pending", stamp)
+    ready = _condition(_READY, "False", "GuestNotRunning", message)
+    failed = _condition(_SYNCHRONIZED, "False", reason, message)
+    conditions = put_condition(put_condition(status.conditions, ready, stamp), failed, stamp)
+    return replace(status, conditions=conditions)
+
+
 def set_phase(
     vmi: VirtualMachineInstance,
     phase: Phase,
@@ -102,7 +117,7 @@ def set_phase(
     reason: str | None = None,
     message: str = "",
 ) -> VirtualMachineInstanceStatus:
-    """Return the status of an instance without a guest in this phase; unchanged if it is already in a later phase."""
+    """Return the status of an instance without a guest in this phase, or the current status if its phase is later."""
     return _advance(vmi, phase, stamp, node=node, reason=reason, message=message, guest=None)
 
 
@@ -133,7 +148,7 @@ def _advance(
         status.migration_method = find_migration_method(vmi.spec)
     if guest is not None:
         _describe_guest(status, guest)
-    conditions = put_condition(status.conditions, _ready(phase, message, guest), stamp)
+    conditions = put_condition(status.conditions, _ready(phase, reason, message, guest), stamp)
     if phase == "Running":
         conditions = put_condition(conditions, _condition(MIGRATABLE_CONDITION, "False", *_NOT_MIGRATABLE), stamp)
     if phase in ("Pending", "Scheduling") and reason:
@@ -148,7 +163,7 @@ def _advance(
 
 
 def _list_skipped(before: str, after: Phase) -> tuple[Phase, ...]:
-    """Return the phases between two phases, which get a transition time too."""
+    """Return the phases between two phases, which were skipped but get a transition time too."""
     if after not in _WAY:
         return ()
     start = _WAY.index(before) + 1 if before in _WAY else 0
@@ -158,7 +173,7 @@ def _list_skipped(before: str, after: Phase) -> tuple[Phase, ...]:
 def _describe_size(
     status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec, guest: GuestStatus | None
 ) -> None:
-    """Set the CPU topology, memory and machine type of a running guest."""
+    """Set CPU topology, memory and machine type in the status, from the running guest or else from the spec."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
     if guest is not None and guest.topology is not None:
         status.current_cpu_topology = guest.topology
@@ -173,7 +188,7 @@ def _describe_size(
 
 
 def find_migration_method(spec: VirtualMachineInstanceSpec) -> str:
-    """Return the migration method by KubeVirt's rule: BlockMigration, which copies disks, unless all are shared."""
+    """Return the migration method by KubeVirt's rule: BlockMigration, unless all volumes are shared."""
     filesystems = {each.name for each in spec.domain.devices.filesystems or ()}
     for volume in spec.volumes or ():
         is_shared = volume.persistent_volume_claim or volume.data_volume or volume.host_disk
@@ -183,7 +198,7 @@ def find_migration_method(spec: VirtualMachineInstanceSpec) -> str:
 
 
 def _describe_guest(status: VirtualMachineInstanceStatus, guest: GuestStatus) -> None:
-    """Set the fields that the launcher reported; keep the others."""
+    """Set the status fields that the launcher reported; do not change other fields."""
     if guest.machine:
         status.machine = Machine(type=guest.machine)
     status.interfaces = list(guest.interfaces) or status.interfaces
@@ -225,22 +240,29 @@ def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInst
             STAND_IN_CONDITION, "True", "NotSupportedHere", "; ".join(guest.substitutions)
         )
     if guest.ports:
-        reported[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
+        place = "OnLoopback" if guest.pods is None else "OnPodAddress"
+        reported[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", place, "; ".join(guest.ports))
     if guest.resize_error:
         reported[RESTART_CONDITION] = _condition(RESTART_CONDITION, "True", "LiveChangeFailed", guest.resize_error)
     return reported
 
 
-def _ready(phase: Phase, message: str, guest: GuestStatus | None) -> VirtualMachineInstanceCondition:
+def _ready(
+    phase: Phase, reason: str | None, message: str, guest: GuestStatus | None
+) -> VirtualMachineInstanceCondition:
     match phase:
+        case "Running" if guest is not None and guest.unresponsive:
+            return _condition(_READY, "False", NOT_RESPONDING, guest.unresponsive)
         case "Running" if guest is not None and guest.unready:
             return _condition(_READY, "False", "GuestNotReachable", guest.unready)
         case "Running" if guest is None or guest.state != "paused":
             return _condition(_READY, "True")
         case "Running":
             return _condition(_READY, "False", "GuestNotRunning", "Guest VM is not reported as running")
-        case "Succeeded" | "Failed":
-            return _condition(_READY, "False", "PodTerminating", message or "the guest has ended")
+        case "Succeeded":
+            return _condition(_READY, "False", "GuestShutDown", message or "the guest has shut down")
+        case "Failed":
+            return _condition(_READY, "False", reason or "Failed", message or "the guest has failed")
         case _:
             explained = guest.message if guest is not None else ""
             return _condition(_READY, "False", "GuestNotRunning", explained or "Guest VM is not reported as running")

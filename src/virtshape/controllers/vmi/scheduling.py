@@ -13,12 +13,13 @@ from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
-from virtshape.api.wellknown import KUBEVIRT, SCHEDULABLE_LABEL
+from virtshape.api.wellknown import KUBEVIRT
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name
+from virtshape.controllers.vmi.capacity import allocate_instances, is_schedulable
 from virtshape.controllers.vmi.launcher import Launcher
 from virtshape.controllers.vmi.nodefit import Allocations, check_fit, explain_unschedulable, measure_demand
-from virtshape.controllers.vmi.phases import is_refused, uses_node
+from virtshape.controllers.vmi.phases import is_refused
 
 NODE_RECHECK_SECONDS: Final = 1.0
 CLUSTER_RECHECK_SECONDS: Final = 30.0
@@ -35,12 +36,12 @@ LAUNCHER_STARTING: Final = NodeNotReady("the launcher is starting")
 
 
 class PlacementResult(Struct, frozen=True):
-    """The node for an instance, or a message why there is none; both are empty if the cluster schedules it."""
+    """The node for an instance, or why there is none; both fields are empty if the cluster schedules the instance."""
 
     node: str = ""
     message: str = ""
     is_starting: bool = False
-    """True if a node is expected soon, so that this is not an error."""
+    """True if a node is expected soon, so that the missing node is not an error."""
 
 
 class Placement(Protocol):
@@ -78,7 +79,7 @@ class NodePlacement:
         *,
         not_ready: Mapping[str, NodeNotReady] | None = None,
     ) -> None:
-        """Set up the placement; `not_ready` has the nodes whose launcher is not running, and may change later."""
+        """Set up the placement; `not_ready` contains the nodes whose launcher is not running, and may change later."""
         self._cache = cache
         self._launchers = launchers
         self._no_launcher_reason = no_launcher_reason
@@ -87,7 +88,7 @@ class NodePlacement:
         self._unplaced: set[Name] = set()
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Select the first node on which the instance fits, and reserve its resources; or return why there is none."""
+        """Select the first node on which the instance fits, and reserve its resources; if there is none, return why."""
         allocations = self._get_allocations()
         demand = measure_demand(vmi.spec, self._configuration())
         reasons = {node: [f"is not ready: {not_ready.message}"] for node, not_ready in self._not_ready.items()}
@@ -114,7 +115,7 @@ class NodePlacement:
         return self._launchers.get(node)
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
-        """Return True if the instance's Node object does not exist."""
+        """Return True if the instance's node has no Node object; a node that exists but is not ready is not lost."""
         node = (vmi.status.node_name if vmi.status else None) or ""
         return node not in self._not_ready and self._cache.find(Node, node) is None
 
@@ -129,20 +130,13 @@ class NodePlacement:
         return set(self._unplaced)
 
     def _get_allocations(self) -> Allocations:
-        """Return the allocations on all nodes; compute them from all instances on first use."""
+        """Return the allocations on all nodes, which are computed from all instances on first use."""
         if self._allocations is None:
-            self._allocations = Allocations()
-            for vmi in self._cache.list(VirtualMachineInstance):
-                metadata, node = vmi.metadata, vmi.status.node_name if vmi.status else None
-                if node and uses_node(vmi, node):
-                    key = Name(metadata.namespace or "", metadata.name or "")
-                    self._allocations.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
+            self._allocations = allocate_instances(self._cache.list(VirtualMachineInstance), self._configuration())
         return self._allocations
 
     def _list_nodes(self) -> list[Node]:
-        return [
-            node for node in self._cache.list(Node) if (node.metadata.labels or {}).get(SCHEDULABLE_LABEL) == "true"
-        ]
+        return [node for node in self._cache.list(Node) if is_schedulable(node)]
 
     def _configuration(self) -> KubeVirtConfiguration | None:
         installed = self._cache.find(KubeVirt, KUBEVIRT, KUBEVIRT)
@@ -150,7 +144,7 @@ class NodePlacement:
 
 
 class ClusterPlacement:
-    """Leaves scheduling to the launcher; without a launcher, instances wait with `no_launcher_reason`."""
+    """Leaves scheduling to the launcher; without a launcher, instances wait, for `no_launcher_reason`."""
 
     recheck_seconds = CLUSTER_RECHECK_SECONDS
 
@@ -159,7 +153,7 @@ class ClusterPlacement:
         self._no_launcher_reason = no_launcher_reason
 
     def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
-        """Return an empty result, because the cluster's scheduler selects the node, or why there is no launcher."""
+        """Return an empty result, because the cluster selects the node; without a launcher, return the reason."""
         del name, vmi
         return (
             PlacementResult()

@@ -15,6 +15,7 @@ from virtshape.controllers.garbage.decisions import (
     RemoveOwners,
     Step,
     decide_steps,
+    list_affected_owners,
     make_graph_node,
 )
 
@@ -138,7 +139,7 @@ def test_cycle_of_foreground_deletions_is_broken(members: list[GraphNode]) -> No
     assert decide("a", *members) == [RemoveFinalizer(identity("a"), FOREGROUND)]
 
 
-def test_cycle_does_not_release_an_owner_with_another_dependent() -> None:
+def test_owner_in_a_cycle_waits_for_its_other_dependents() -> None:
     assert decide("a", foreground("a", "b"), foreground("b", "a"), owned("d", "a")) == []
 
 
@@ -155,6 +156,39 @@ def test_cluster_wide_owner_waits_for_dependents_in_any_namespace() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"name": "other"}, {"kind": "Secret"}, {"api_version": "apps/v1"}])
-def test_matching_uid_alone_is_not_an_owner(changed: dict[str, str]) -> None:
+def test_owner_reference_must_match_name_kind_and_version_in_addition_to_uid(changed: dict[str, str]) -> None:
     dependent = GraphNode(identity("d"), tuple(replace(ref, **changed) for ref in owned("d", "o").owners))
     assert decide("o", foreground("o"), dependent) == [RemoveFinalizer(identity("o"), FOREGROUND)]
+
+
+def controlled(uid: str, owner: str) -> GraphNode:
+    node = owned(uid, owner)
+    return replace(node, owners=(replace(node.owners[0], controller=True),))
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [(owned("d"), False), (owned("d", "o", "p"), False), (controlled("d", "o"), True)],
+    ids=["no owners", "several owners", "controller"],
+)
+def test_object_has_a_controller_only_if_an_owner_reference_is_a_controller(node: GraphNode, expected: bool) -> None:
+    assert node.has_controller is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "affected"),
+    [
+        (None, owned("d", "o"), []),
+        (owned("d", "o"), owned("d", "o", "p"), []),
+        (owned("d", "o", "p"), owned("d", "p"), ["o"]),
+        (owned("d", "o", "p"), owned("d"), ["o", "p"]),
+        (owned("d", "o", "p"), owned("d", "o", "p", blocking=False), ["o", "p"]),
+        (owned("d", "o", "p"), replace(owned("d", "o", "p"), deleting=True), ["o", "p"]),
+        (owned("d", "o"), replace(owned("d", "o"), finalizers=(FOREGROUND,)), ["o"]),
+    ],
+    ids=["new", "owner added", "owner removed", "all removed", "no longer blocking", "being deleted", "finalizer"],
+)
+def test_change_of_an_object_affects_only_owners_that_depend_on_it(
+    before: GraphNode | None, now: GraphNode, affected: list[str]
+) -> None:
+    assert [owner.uid for owner in list_affected_owners(before, now)] == affected

@@ -15,12 +15,13 @@ def build_pod(
     node: str = "",
     state: JsonObject | None = None,
     ready: bool = False,
+    started: bool | None = None,
     conditions: list[JsonObject] | None = None,
     is_deleting: bool = False,
     annotations: dict[str, str] | None = None,
     **status: Any,
 ) -> Pod:
-    """Build the pod of an instance; `state` is the state of its container."""
+    """Build the pod of an instance; its container has this `state`, and a startup probe if `started` is given."""
     metadata: JsonObject = {
         "name": "virt-launcher-vm1-1",
         "namespace": "default",
@@ -29,12 +30,14 @@ def build_pod(
     }
     if is_deleting:
         metadata["deletionTimestamp"] = "2027-01-15T07:59:00Z"
-    container = {"name": "compute", "image": "i", "imageID": "", "ready": ready, "restartCount": 0, "state": state}
+    container = {"name": "compute", "image": "i", "imageID": "", "restartCount": 0, "state": state}
+    container |= {"ready": ready, "started": started}
+    probes: JsonObject = {"startupProbe": {}} if started is not None else {}
     tree = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": {"containers": [{"name": "compute"}], "nodeName": node or None},
+        "spec": {"containers": [{"name": "compute", **probes}], "nodeName": node or None},
         "status": {
             "phase": phase,
             "conditions": conditions,

@@ -8,7 +8,7 @@ from tests.support.instances import build_vmi
 from virtshape.api.codec import decode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.launcherpod import INSTANCE_VARIABLE
+from virtshape.api.launcherpod import CLAIM_SIZES_VARIABLE, INSTANCE_VARIABLE, parse_claim_sizes
 from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.build import build_launcher_pod, explain_refusal
 from virtshape.controllers.pods.naming import name_pod, shorten_label
@@ -57,11 +57,11 @@ def test_launcher_pod_of_a_small_guest_is_complete() -> None:
                     "name": "compute",
                     "image": "virtshape-launcher:1",
                     "command": ["virtshape", "launcher", "--pod"],
-                    "readinessProbe": {
-                        "exec": {"command": ["test", "-e", "/run/virtshape/running"]},
-                        "periodSeconds": 2,
+                    "startupProbe": {
+                        "exec": {"command": ["test", "-e", "/run/virtshape/started"]},
+                        "periodSeconds": 1,
                         "timeoutSeconds": 5,
-                        "failureThreshold": 3,
+                        "failureThreshold": 86400,
                     },
                     "resources": {
                         "requests": {
@@ -99,6 +99,25 @@ def test_launcher_pod_of_a_small_guest_is_complete() -> None:
             },
         },
     }
+
+
+@pytest.mark.parametrize(("stated", "period"), [({}, 10), ({"periodSeconds": 3}, 3)], ids=["default", "own period"])
+def test_pod_has_a_readiness_probe_only_if_the_guest_has_one(stated: JsonObject, period: int) -> None:
+    (container,) = build(readinessProbe={"tcpSocket": {"port": 80}, **stated})["spec"]["containers"]
+    assert container["readinessProbe"] == {
+        "exec": {"command": ["test", "-e", "/run/virtshape/running"]},
+        "periodSeconds": period,
+        "timeoutSeconds": 5,
+        "failureThreshold": 1,
+    }
+
+
+def test_pod_has_its_claim_sizes_in_an_environment_variable() -> None:
+    vmi = build_vmi(domain=GI, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}])
+    pod = build_launcher_pod(vmi, None, "i", claim_sizes={"data": 1024**3})
+    assert pod.spec is not None
+    variables = {one.name: one.value for one in pod.spec.containers[0].env or ()}
+    assert parse_claim_sizes(variables[CLAIM_SIZES_VARIABLE] or "") == {"data": 1024**3}
 
 
 AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
@@ -149,7 +168,7 @@ def test_interface_ports_become_container_ports() -> None:
     ]
 
 
-def test_pod_environment_contains_the_instance() -> None:
+def test_pod_has_its_instance_in_an_environment_variable() -> None:
     vmi = build_vmi("Running", domain=GI, annotations={"a": "b"})
     pod = build_launcher_pod(vmi, None, "i")
     assert pod.spec is not None
@@ -159,7 +178,7 @@ def test_pod_environment_contains_the_instance() -> None:
     assert (reported.metadata.uid, reported.metadata.annotations) == ("i1", {"a": "b"})
 
 
-def test_last_applied_annotation_is_not_copied() -> None:
+def test_last_applied_annotation_is_not_copied_to_the_pod() -> None:
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "team": "a"}
     assert build(annotations=annotations)["metadata"]["annotations"] == {
         "team": "a",
@@ -168,7 +187,7 @@ def test_last_applied_annotation_is_not_copied() -> None:
     }
 
 
-def test_instance_annotations_do_not_loosen_the_pod_confinement() -> None:
+def test_security_annotations_of_an_instance_are_not_copied_to_its_pod() -> None:
     annotations = {
         "container.apparmor.security.beta.kubernetes.io/compute": "unconfined",
         "container.seccomp.security.alpha.kubernetes.io/compute": "unconfined",
@@ -209,7 +228,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "host disk without the feature gate": (
         {"volumes": [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]},
         (
-            "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled: an administrator adds HostDisk to "
+            "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled: an administrator must add HostDisk to "
             "spec.configuration.developerConfiguration.featureGates"
         ),
     ),
@@ -241,7 +260,7 @@ def test_unsupported_instance_is_refused(spec: dict[str, Any], message: str) -> 
     ],
     ids=["of the node", "of the runtime", "both"],
 )
-def test_configured_seccomp_profile(custom: JsonObject, profile: JsonObject) -> None:
+def test_launcher_pod_has_the_configured_seccomp_profile(custom: JsonObject, profile: JsonObject) -> None:
     seccomp = {"virtualMachineInstanceProfile": {"customProfile": custom}}
     configuration = from_tree({"seccompConfiguration": seccomp}, KubeVirtConfiguration)
     pod = to_tree(build_launcher_pod(build_vmi(domain=GI), configuration, "i"))

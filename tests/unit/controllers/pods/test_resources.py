@@ -110,7 +110,7 @@ CONFIGURED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("configuration", "asked"), CONFIGURED.values(), ids=CONFIGURED.keys())
-def test_configuration_changes_pod_resources(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_pod_resources_depend_on_the_configuration(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
     reported = from_tree(configuration, KubeVirtConfiguration)
     assert to_tree(build_resources(build_vmi(domain=GI).spec, reported)) == asked
 

@@ -3,14 +3,17 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.support.instances import build_vmi
 from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, waiting
 
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface, VolumeStatus
 from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.build import GUEST_USER, build_launcher_pod
-from virtshape.controllers.pods.status import read_missing_pod, read_pod
+from virtshape.controllers.pods.status import add_report, read_missing_pod, read_pod
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"}
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
@@ -33,6 +36,16 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
         build_pod("Running", node="n1", state=RUNNING, ready=True, conditions=[READY]),
         NEW,
         ("running", "", "", ""),
+    ),
+    "startup probe not passed": (
+        build_pod("Running", node="n1", state=RUNNING, started=False),
+        NEW,
+        ("starting", "", "", ""),
+    ),
+    "started and not ready": (
+        build_pod("Running", node="n1", state=RUNNING, started=True),
+        NEW,
+        ("running", "", "", "the guest's container is not ready"),
     ),
     "paused by a user": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, annotations={"virtshape.io/paused": "true"}),
@@ -108,7 +121,7 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("pod", "vmi", "reported"), STATES.values(), ids=STATES.keys())
-def test_guest_status_follows_the_pod(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
+def test_guest_status_is_derived_from_the_pod(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
     guest = read_pod(pod, vmi)
     assert (guest.state, guest.reason, guest.message, guest.unready) == reported
     assert guest.pods == {"p1": (pod.spec.node_name if pod.spec else None) or ""}
@@ -166,3 +179,46 @@ def test_guest_has_the_image_and_user_of_its_pod() -> None:
     vmi = build_vmi(domain={"memory": {"guest": "1Gi"}})
     guest = read_pod(build_launcher_pod(vmi, None, "registry/launcher@sha256:1"), vmi)
     assert (guest.image, guest.user) == ("registry/launcher@sha256:1", GUEST_USER)
+
+
+def test_launcher_report_adds_details_but_does_not_replace_pod_addresses() -> None:
+    nic = VirtualMachineInstanceNetworkInterface
+    guest = GuestStatus(
+        "running", interfaces=(nic(name="default", ip_address="10.1.2.3", ip_addresses=["10.1.2.3"]),), node="n1"
+    )
+    reported = GuestStatus(
+        "running",
+        machine="pc-q35-7.2",
+        substitutions=("spec.domain.cpu: emulated",),
+        interfaces=(
+            nic(name="default", ip_address="10.0.2.15", interface_name="eth0", queue_count=1),
+            nic(interface_name="docker0"),
+        ),
+        volumes=(VolumeStatus("root", "vda"),),
+        ports=("tcp 80 of default is 10.1.2.3:80",),
+        agent=True,
+        logins="",
+        node="elsewhere",
+    )
+    combined = add_report(guest, reported)
+    assert combined == replace(
+        reported,
+        interfaces=(
+            nic(
+                name="default",
+                interface_name="eth0",
+                queue_count=1,
+                ip_address="10.1.2.3",
+                ip_addresses=["10.1.2.3"],
+            ),
+            nic(interface_name="docker0"),
+        ),
+        node="n1",
+    )
+
+
+def test_unready_guest_is_explained_by_its_launcher() -> None:
+    guest = GuestStatus("running", unready="the guest's container is not ready")
+    assert add_report(guest, GuestStatus("running", unready="port 80: refused")).unready == "port 80: refused"
+    assert add_report(guest, GuestStatus("running")).unready == "the guest's container is not ready"
+    assert add_report(GuestStatus("running"), GuestStatus("running", unready="outdated")).unready == ""

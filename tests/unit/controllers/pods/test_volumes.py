@@ -44,6 +44,7 @@ SOURCES: dict[str, tuple[JsonObject, list[JsonObject]]] = {
             }
         ],
     ),
+    "demo guest of the launcher image": ({"containerDisk": {"image": "virtshape.local/demo"}}, []),
     "a container disk": (
         {"containerDisk": {"image": "demo:1", "imagePullPolicy": "Always"}},
         [mounted({"image": {"pullPolicy": "Always", "reference": "demo:1"}})],
@@ -131,11 +132,11 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("spec", "mounts"), WORKPLACES.values(), ids=WORKPLACES.keys())
-def test_launcher_pod_has_working_directories(spec: dict[str, Any], mounts: dict[str, str]) -> None:
+def test_launcher_pod_has_mounts_for_its_working_directories(spec: dict[str, Any], mounts: dict[str, str]) -> None:
     found = list_pod_volumes(build_vmi(**spec))
     assert {one.volume.name: one.mount.mount_path for one in found if one.mount is not None} == mounts
 
 
-def test_pull_secrets_come_from_the_volumes() -> None:
+def test_pull_secret_of_several_container_disks_is_listed_once() -> None:
     disks = [{"name": name, "containerDisk": {"image": "i", "imagePullSecret": "login"}} for name in ("a", "b")]
     assert to_tree(list_pull_secrets(build_vmi(volumes=disks).spec)) == [{"name": "login"}]

@@ -35,7 +35,7 @@ CASES: dict[str, tuple[ObservedLease | None, float, str]] = {
 
 
 @pytest.mark.parametrize(("observed", "now", "verdict"), CASES.values(), ids=CASES.keys())
-def test_observed_lease_decides_the_action_of_a_candidate(
+def test_action_of_a_candidate_depends_on_the_observed_lease(
     observed: ObservedLease | None, now: float, verdict: str
 ) -> None:
     assert decide_action(observed, "me", now) == verdict
@@ -47,7 +47,7 @@ def test_unsafe_leader_election_timing_is_rejected(config: tuple[float, float, f
         LeaderElectionConfig(*config)
 
 
-def test_micro_time_has_six_digits() -> None:
+def test_lease_time_has_six_fractional_digits() -> None:
     assert format_micro_time(1_800_000_000) == "2027-01-15T08:00:00.000000Z"
 
 
@@ -55,7 +55,7 @@ QUICK = LeaderElectionConfig(duration=2.0, deadline=1.5, retry=0.05)
 
 
 class FakeClock:
-    """A clock that tests set."""
+    """A fake clock whose time is set by tests."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -83,7 +83,7 @@ class DisconnectableClient:
 
 
 class Candidate:
-    """A candidate that records when it leads."""
+    """A candidate for leadership whose name is in `leaders` while it leads."""
 
     def __init__(self, client: Client, name: str, leaders: set[str], clock: FakeClock) -> None:
         self.client = DisconnectableClient(client)
@@ -134,7 +134,7 @@ async def test_second_candidate_leads_after_the_lease_is_released(tmp_path: Path
         first = Candidate(client, "a", leaders, clock)
         await first.began.wait()
         second = Candidate(client, "b", leaders, clock)
-        for _ in range(8):  # longer than the lease duration
+        for _ in range(8):  # twice the lease duration in total
             clock.now += QUICK.duration / 4
             await wait_for_renewal(client)
         await wait_until(lambda: second.elector.holder == "a")
@@ -143,7 +143,7 @@ async def test_second_candidate_leads_after_the_lease_is_released(tmp_path: Path
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
         assert lease.spec.holder_identity in ("", None, "b")
-        await second.began.wait()  # according to the clock, the lease has not expired
+        await second.began.wait()  # the clock has not advanced, so the lease was released
         assert leaders == {"b"}
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
@@ -151,7 +151,7 @@ async def test_second_candidate_leads_after_the_lease_is_released(tmp_path: Path
         await second.stop()
 
 
-async def test_leader_that_cannot_renew_stops_before_another_starts(tmp_path: Path) -> None:
+async def test_leader_that_cannot_renew_its_lease_stops_before_another_leads(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
         leaders: set[str] = set()
         clock = FakeClock()
@@ -183,7 +183,7 @@ async def test_failed_leader_raises_and_releases_the_lease(tmp_path: Path) -> No
         assert not lease.spec.holder_identity
 
 
-async def test_fenced_client_can_still_read(tmp_path: Path) -> None:
+async def test_fenced_client_reads_always_but_writes_only_while_leading(tmp_path: Path) -> None:
     async with open_client(tmp_path) as client:
         leaders: set[str] = set()
         fenced: Any = FencedClient(client, lambda: bool(leaders))

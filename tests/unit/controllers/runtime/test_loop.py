@@ -55,7 +55,7 @@ async def test_object_is_not_reconciled_concurrently() -> None:
     ],
     ids=["refused", "unreachable", "bug", "missing", "conflict", "already exists", "gone"],
 )
-async def test_failed_reconcile_is_reported_and_retried(
+async def test_failed_reconcile_is_retried_and_reported_unless_a_concurrent_write_caused_it(
     error: Exception, reported: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)

@@ -7,7 +7,7 @@ import pytest
 from virtshape.controllers.runtime.workqueue import WorkQueue
 
 
-async def test_key_added_twice_is_processed_once() -> None:
+async def test_work_queue_key_added_twice_is_processed_once() -> None:
     queue: WorkQueue[str] = WorkQueue()
     for key in "aba":
         queue.add(key)
@@ -20,7 +20,7 @@ async def test_key_added_twice_is_processed_once() -> None:
         await asyncio.wait_for(queue.get(), 0.01)
 
 
-async def test_key_added_during_processing_is_queued_after_done() -> None:
+async def test_work_queue_key_added_during_processing_is_processed_again() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a")
     assert await queue.get() == "a"
@@ -31,7 +31,7 @@ async def test_key_added_during_processing_is_queued_after_done() -> None:
     assert await queue.get() == "a"
 
 
-async def test_added_key_wakes_a_waiting_worker() -> None:
+async def test_added_work_queue_key_wakes_a_waiting_worker() -> None:
     queue: WorkQueue[str] = WorkQueue()
     waiting = asyncio.create_task(queue.get())
     await asyncio.sleep(0)
@@ -39,7 +39,7 @@ async def test_added_key_wakes_a_waiting_worker() -> None:
     assert await waiting == "a"
 
 
-async def test_delayed_key_is_due_at_its_earliest_time() -> None:
+async def test_delayed_work_queue_key_is_due_at_its_earliest_time() -> None:
     queue: WorkQueue[str] = WorkQueue()
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -51,6 +51,46 @@ async def test_delayed_key_is_due_at_its_earliest_time() -> None:
     assert [await queue.get() for _ in range(3)] == ["now", "early", "late"]
     assert 0.045 < loop.time() - began < 200
     queue.close()
+
+
+async def test_postponed_work_queue_key_ignores_earlier_times() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    loop = asyncio.get_running_loop()
+    for seconds in (0, 0.001):
+        queue.add("a")
+        assert await queue.get() == "a"
+        queue.add_after("a", seconds)
+        began = loop.time()
+        queue.postpone("a", 0.05)
+        queue.done("a")
+        assert await queue.get() == "a"
+        assert loop.time() - began > 0.045
+        queue.done("a")
+    assert len(queue) == 0
+    queue.close()
+
+
+async def test_postponed_work_queue_key_becomes_due_earlier_if_it_is_added_again() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    assert await queue.get() == "a"
+    queue.postpone("a", 500.0)
+    queue.done("a")
+    queue.add_after("a", 0.01)
+    assert await asyncio.wait_for(queue.get(), 5) == "a"
+    queue.close()
+
+
+async def test_added_work_queue_key_wakes_only_one_waiting_worker() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    waiting = [asyncio.create_task(queue.get()) for _ in range(3)]
+    await asyncio.sleep(0)
+    queue.add("a")
+    done, pending = await asyncio.wait(waiting, timeout=0.01)
+    assert [task.result() for task in done] == ["a"]
+    assert len(pending) == 2
+    for task in pending:
+        task.cancel()
 
 
 async def test_retry_delay_grows_until_the_key_is_forgotten() -> None:

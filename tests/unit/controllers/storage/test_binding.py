@@ -67,10 +67,25 @@ def test_claim_is_bound_or_provisioned(
         (build_claim(selector={"matchLabels": {"a": "b"}}), "ProvisioningFailed", "selector"),
         (build_claim(size=None), "FailedBinding", "spec.resources.requests.storage"),
         (build_claim(accessModes=None), "FailedBinding", "spec.accessModes"),
-        (build_claim(volumeName="gone"), "FailedBinding", "volume gone, named by the claim, not found"),
+        (
+            build_claim(volumeName="gone"),
+            "FailedBinding",
+            "volume gone not found; the claim refers to it in spec.volumeName",
+        ),
         (build_claim(volumeName="taken"), "FailedBinding", "already bound to a different claim: default/c2"),
     ],
-    ids=["consumer", "class", "none", "no default", "other", "selector", "size", "mode", "missing", "taken"],
+    ids=[
+        "no consumer",
+        "missing class",
+        "no class",
+        "no default class",
+        "external provisioner",
+        "selector",
+        "no size",
+        "no access mode",
+        "missing volume",
+        "taken volume",
+    ],
 )
 def test_claim_that_cannot_be_bound_waits_with_a_reason(
     claim: PersistentVolumeClaim, reason: str, message: str
@@ -94,7 +109,9 @@ def test_first_consumer_triggers_provisioning() -> None:
     ],
     ids=["volume gone", "volume taken", "simulated"],
 )
-def test_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volumes: list[PersistentVolume]) -> None:
+def test_claim_whose_volume_is_missing_becomes_lost(
+    claim: PersistentVolumeClaim, volumes: list[PersistentVolume]
+) -> None:
     assert isinstance(decide(claim, *volumes), Lost)
 
 
@@ -125,20 +142,20 @@ def test_claim_without_its_volume_is_lost(claim: PersistentVolumeClaim, volumes:
         (build_claim(selector={"matchExpressions": [{"key": "a", "operator": "Like"}]}), build_volume(), False),
     ],
     ids=[
-        "alike",
+        "same",
         "too small",
-        "not free",
-        "a device",
-        "both devices",
-        "for one only",
-        "another class",
+        "released volume",
+        "only volume is a block device",
+        "both are block devices",
+        "access mode",
+        "storage class",
         "label",
         "other label",
-        "in",
-        "not in",
-        "exists",
-        "does not",
-        "unknown",
+        "In",
+        "NotIn",
+        "Exists",
+        "DoesNotExist",
+        "unknown operator",
     ],
 )
 def test_volume_must_satisfy_all_requirements_of_the_claim(

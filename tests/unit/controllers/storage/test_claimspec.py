@@ -104,7 +104,7 @@ PREFIX = "instancetype.kubevirt.io/"
     ],
     ids=["name and kind", "annotations of the DataVolume first", "annotations", "nothing else"],
 )
-def test_default_instancetype_is_inherited_from_the_source(
+def test_default_instancetype_and_preference_are_inherited_from_the_source(
     own: JsonObject, origin: JsonObject, inherited: JsonObject
 ) -> None:
     assert to_tree(inherit_defaults(ObjectMeta(**own), ObjectMeta(**origin))) == inherited
@@ -119,7 +119,7 @@ def test_default_instancetype_is_inherited_from_the_source(
         (build_data_volume(pvc={}), True),
     ],
 )
-def test_data_volume_size_may_be_unset(volume: DataVolume, stated: bool) -> None:
+def test_data_volume_has_a_size_if_it_sets_a_storage_request_or_a_pvc(volume: DataVolume, stated: bool) -> None:
     assert states_size(volume) is stated
 
 
@@ -135,7 +135,7 @@ def test_data_volume_size_may_be_unset(volume: DataVolume, stated: bool) -> None
         ({"cdi.kubevirt.io/allowClaimAdoption": "false"}, {}, False),
     ],
 )
-def test_annotated_claim_is_adopted_by_its_data_volume(
+def test_claim_is_adopted_only_if_an_annotation_allows_it(
     volume: dict[str, str], claim: dict[str, str], adopts: bool
 ) -> None:
     asked: Any = build_data_volume(metadata={"annotations": volume})

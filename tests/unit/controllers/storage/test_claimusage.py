@@ -83,9 +83,18 @@ def build(uid: str, *phases: str, volume: JsonObject = CLAIM, **more: Any) -> Vi
         (["ReadWriteOnce", "ReadWriteMany"], build("1"), build("2"), True),
         (["ReadWriteOncePod"], build("1", domain=SHARED), build("2", domain=SHARED), False),
     ],
-    ids=["two writers", "both share", "one shares", "two readers", "reader and writer", "for many", "both", "for one"],
+    ids=[
+        "two writers",
+        "both share",
+        "one shares",
+        "two readers",
+        "reader and writer",
+        "ReadWriteMany",
+        "ReadWriteOnce and ReadWriteMany",
+        "ReadWriteOncePod",
+    ],
 )
-def test_claim_lock_depends_on_the_access_modes(
+def test_claim_lock_depends_on_access_modes_and_sharing(
     modes: list[str], first: VirtualMachineInstance, second: VirtualMachineInstance, together: bool
 ) -> None:
     claim, holds, users = build_claim(accessModes=modes), ClaimLocks(), [first, second]
@@ -94,12 +103,12 @@ def test_claim_lock_depends_on_the_access_modes(
     assert holds.acquire(claim, list_claim_uses(second)[0], second, users) == (None if together else first)
 
 
-def test_running_instance_holds_its_claims_after_a_restart() -> None:
+def test_claim_of_a_running_instance_stays_locked_after_a_controller_restart() -> None:
     running, new = build("1", "Running"), build("2")
     assert ClaimLocks().acquire(build_claim(), list_claim_uses(new)[0], new, [new, running]) == running
 
 
-def test_claim_lock_is_released_when_its_instance_is_gone() -> None:
+def test_claim_lock_is_released_when_its_instance_no_longer_exists() -> None:
     claim, holds, first, second = build_claim(), ClaimLocks(), build("1"), build("2")
     holds.acquire(claim, list_claim_uses(first)[0], first, [first, second])
     assert holds.acquire(claim, list_claim_uses(second)[0], second, [second]) is None

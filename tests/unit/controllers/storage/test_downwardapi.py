@@ -4,13 +4,15 @@ import pytest
 from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree
-from virtshape.api.core.pod import DownwardAPIVolumeFile
+from virtshape.api.core.podshared import DownwardAPIVolumeFile
 from virtshape.api.model import JsonObject
 from virtshape.controllers.storage.downwardapi import read_downward_file
 
 VMI = build_vmi(
     annotations={"note": 'a "b"', "z": "1"},
-    domain={"resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi"}}},
+    domain={
+        "resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi", "x": "1e10000001"}}
+    },
 )
 
 
@@ -31,6 +33,7 @@ VMI = build_vmi(
         ({"resourceFieldRef": {"resource": "requests.cpu", "divisor": "1m"}}, "1500"),
         ({"resourceFieldRef": {"resource": "requests.memory", "divisor": "1Mi"}}, "1024"),
         ({"resourceFieldRef": {"resource": "limits.memory"}}, str(3 << 30)),
+        ({"resourceFieldRef": {"resource": "limits.x"}}, str(2**63 - 1)),
         ({"resourceFieldRef": {"resource": "limits.cpu"}}, None),
         ({"resourceFieldRef": {"resource": "other.cpu"}}, None),
         ({}, None),

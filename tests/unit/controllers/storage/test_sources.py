@@ -70,7 +70,7 @@ KNOWN = FakeCache(
         ({"sourceRef": {"kind": "DataSource", "name": "image"}}, PVC),
         ({"sourceRef": {"kind": "DataSource", "name": "alias", "namespace": "default"}}, PVC),
     ],
-    ids=["said", "named", "named twice"],
+    ids=["source", "DataSource", "DataSource that refers to another"],
 )
 def test_source_of_a_data_volume_is_resolved(spec: JsonObject, found: JsonObject) -> None:
     assert to_tree(resolve_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
@@ -93,9 +93,9 @@ def test_source_of_a_data_volume_is_resolved(spec: JsonObject, found: JsonObject
             SourceProblem("MaxReferenceDepth", "DataSources refer to each other more than 8 times, up to loop"),
         ),
     ],
-    ids=["nothing", "another kind", "missing", "endless"],
+    ids=["no source", "another kind", "missing DataSource", "endless chain of DataSources"],
 )
-def test_unresolvable_source_is_a_problem(spec: JsonObject, problem: SourceProblem) -> None:
+def test_unresolvable_source_of_a_data_volume_is_reported(spec: JsonObject, problem: SourceProblem) -> None:
     assert resolve_source(build_data_volume(**spec).spec, "default", KNOWN) == problem
 
 
@@ -122,7 +122,7 @@ def test_claims_and_snapshots_can_be_cloned() -> None:
     ],
     ids=["no claim", "unbound", "unfilled", "no snapshot", "new snapshot", "failed snapshot"],
 )
-def test_clone_source_that_is_not_ready_can_become_ready(source: JsonObject, item: Any, message: str) -> None:
+def test_clone_source_that_is_not_ready_is_a_temporary_problem(source: JsonObject, item: Any, message: str) -> None:
     problem = find(source, item, build_volume(claim="c1", uid="u1"))
     assert isinstance(problem, SourceProblem)
     assert message in problem.message
@@ -170,9 +170,9 @@ def test_instances_that_write_to_a_clone_source_are_named() -> None:
             ),
         ),
     ],
-    ids=["none", "claim", "reference", "snapshot", "missing", "elsewhere", "unknown"],
+    ids=["none", "claim", "claim as dataSourceRef", "snapshot", "missing", "other namespace", "unknown kind"],
 )
-def test_data_source_of_a_claim_is_found(spec: JsonObject, origin: Any) -> None:
+def test_data_source_of_a_claim_is_resolved_or_reported(spec: JsonObject, origin: Any) -> None:
     claim: PersistentVolumeClaim = build_claim("new", **spec)
     assert find_claim_data_source(claim, KNOWN) == origin
 
@@ -190,7 +190,9 @@ def test_data_source_of_a_claim_is_found(spec: JsonObject, origin: Any) -> None:
         ({}, [], "False", "NotFound"),
     ],
 )
-def test_data_source_is_ready_when_its_target_is(source: JsonObject, items: list[Any], ready: str, reason: str) -> None:
+def test_data_source_is_ready_only_if_its_target_is_ready(
+    source: JsonObject, items: list[Any], ready: str, reason: str
+) -> None:
     asked = build_source("asked", **source)
     status = describe_data_source(asked, FakeCache(asked, build_source("image", **PVC), *items), STAMP)
     (condition,) = status.conditions or []
@@ -213,7 +215,7 @@ def test_data_source_is_ready_when_its_target_is(source: JsonObject, items: list
         ({}, "the source is empty"),
     ],
 )
-def test_unsupported_data_volume_sources_are_rejected(source: JsonObject, message: str | None) -> None:
+def test_only_unsupported_data_volume_sources_are_rejected(source: JsonObject, message: str | None) -> None:
     refusal = find_unsupported_source(build_data_volume(), from_tree(source, DataVolumeSource))
     assert (refusal is None) == (message is None)
     if refusal is not None:
@@ -222,7 +224,7 @@ def test_unsupported_data_volume_sources_are_rejected(source: JsonObject, messag
         assert refusal.final
 
 
-def test_fill_request_has_content_type_and_preallocation() -> None:
+def test_fill_request_has_the_content_type_and_preallocation_of_its_data_volume() -> None:
     volume = build_data_volume(contentType="archive", preallocation=True)
     assert make_fill_request(volume, Blank()) == FillRequest(source=Blank(), content="archive", preallocated=True)
 

@@ -32,7 +32,7 @@ LIVE = {
     "more sockets after a paused start": (build_spec(startStrategy="Paused"), build_spec(4)),
 }
 ROOM_FOR_4 = "the guest was started with room for 4"
-NO_ROOM = "the guest was started with no room for more"
+NO_ROOM = "the guest was started without room for hotplug"
 MORE_SOCKETS = "CPU sockets updated in template spec to a value higher than what's available"
 MORE_MEMORY = "memory updated in template spec to a value higher than what's available"
 FIELD = "a non-live-updatable field was changed"
@@ -102,14 +102,14 @@ def test_growth_of_a_running_vm_is_applied_live(
 
 
 @pytest.mark.parametrize(("running", "wanted", "reason"), RESTART.values(), ids=RESTART.keys())
-def test_other_changes_require_a_restart_with_a_reason(
+def test_changes_that_cannot_be_applied_live_require_a_restart(
     running: VirtualMachineInstanceSpec, wanted: VirtualMachineInstanceSpec, reason: str
 ) -> None:
     assert decide_live_change(run(running), wanted, None) == LiveChange(restart_reason=reason)
 
 
 @pytest.mark.parametrize(("strategy", "reaches"), [("LiveUpdate", True), (None, True), ("Stage", False)])
-def test_rollout_strategy_stage_requires_a_restart(strategy: str | None, reaches: bool) -> None:
+def test_change_requires_a_restart_only_with_the_rollout_strategy_stage(strategy: str | None, reaches: bool) -> None:
     configuration = KubeVirtConfiguration(vm_rollout_strategy=strategy)
     change = decide_live_change(run(RUNNING), build_spec(4), configuration)
     assert (change.spec is not None) == reaches
@@ -201,6 +201,6 @@ def test_new_instance_gets_hotplug_limits(
     ],
     ids=["dedicated CPUs", "huge pages", "encrypted memory"],
 )
-def test_instance_that_cannot_grow_has_no_limits(domain: JsonObject) -> None:
+def test_instance_that_cannot_grow_gets_no_hotplug_limits(domain: JsonObject) -> None:
     vmi = set_hotplug_limits(build_vmi(domain=domain), None)
     assert vmi.metadata.annotations is None

@@ -20,7 +20,9 @@ from virtshape.controllers.vm.newvmi import (
     make_instance,
     name_start_revision_of,
 )
-from virtshape.controllers.vm.revisions import name_start_revision
+from virtshape.controllers.vm.revisionobjects import (
+    name_start_revision,
+)
 from virtshape.engine.expand import Shape
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
@@ -119,13 +121,13 @@ def test_instance_is_annotated_with_instancetype_and_preference(vm: JsonObject, 
     assert metadata.annotations == expected
 
 
-def test_new_instance_keeps_the_annotations_of_the_template() -> None:
+def test_new_instance_has_the_annotations_of_the_template() -> None:
     metadata = ObjectMeta(annotations={"own": "1"})
     annotate_names(build_vm(instancetype="a"), metadata)
     assert metadata.annotations == {"own": "1", "kubevirt.io/cluster-instancetype-name": "a"}
 
 
-def test_new_instance_has_all_applied_fields() -> None:
+def test_new_instance_has_all_fields_of_instancetype_and_preference() -> None:
     vm = build_vm(instancetype="a", preference="p", template=VOLUMES, annotations={"own": "1"})
     metadata, spec = make_instance(vm, Shape(SMALL, LINUX), firmware_uuid=UUID)
     assert to_tree(metadata) == {
@@ -170,7 +172,7 @@ def test_new_instance_gets_defaults_of_configuration_and_architecture() -> None:
     assert to_tree(spec.domain.cpu) == {"sockets": 1, "cores": 1, "threads": 1, "model": "Haswell"}
 
 
-def test_vcpus_without_instancetype_are_laid_out() -> None:
+def test_vcpus_of_a_vm_without_instancetype_become_sockets() -> None:
     _, spec = make_instance(build_vm(cpu_guest=4, memory="1Gi"), Shape(), firmware_uuid=UUID)
     assert spec.domain.cpu is not None
     assert (spec.domain.cpu.sockets, spec.domain.cpu.guest) == (4, None)
@@ -204,7 +206,7 @@ def test_vcpus_without_instancetype_are_laid_out() -> None:
         ),
     ],
 )
-def test_start_conflicts_have_field_paths_of_the_instance(
+def test_conflict_at_vm_start_is_reported_with_fields_of_the_instance(
     shape: Shape, vm: JsonObject, message: str, fields: list[str]
 ) -> None:
     with pytest.raises(StatusError) as refused:

@@ -9,6 +9,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.virtualmachine import VirtualMachineStateChangeRequest
 from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.runstrategy import decide_run, drop_done_requests, needs_rerun
+from virtshape.controllers.vm.startfailure import MAX_DELAY_SECONDS
 
 START: JsonObject = {"action": "Start"}
 PAUSED: JsonObject = {"action": "Start", "data": {"paused": "true"}}
@@ -58,7 +59,7 @@ def requests(*trees: JsonObject) -> list[VirtualMachineStateChangeRequest]:
         ("WaitAsReceiver", None, [], "nothing"),
     ],
 )
-def test_run_strategy_decides_the_action(
+def test_action_for_a_vm_depends_on_its_run_strategy(
     strategy: str, vmi: VirtualMachineInstance | None, asked: list[JsonObject], action: str
 ) -> None:
     vm = build_vm(runStrategy=strategy)
@@ -75,7 +76,9 @@ def test_run_strategy_decides_the_action(
         ("Always", [], "start"),
     ],
 )
-def test_vm_with_run_strategy_once_is_not_started_again(strategy: str, asked: list[JsonObject], action: str) -> None:
+def test_run_strategy_once_never_starts_a_vm_again_but_other_strategies_do(
+    strategy: str, asked: list[JsonObject], action: str
+) -> None:
     vm = build_vm(runStrategy=strategy, status={"runStrategy": strategy})
     assert decide_run(vm, None, requests(*asked), NOW).action == action
 
@@ -87,6 +90,11 @@ def test_start_is_delayed_after_failures(retry_after: str, action: str, seconds:
     vm = build_vm(status={"startFailure": {"retryAfterTimestamp": retry_after}})
     decision = decide_run(vm, None, [], NOW)
     assert (decision.action, decision.seconds) == (action, seconds)
+
+
+def test_start_is_not_delayed_after_the_clock_was_set_back() -> None:
+    vm = build_vm(status={"startFailure": {"retryAfterTimestamp": LATER}})
+    assert decide_run(vm, None, [], NOW - MAX_DELAY_SECONDS).action == "start"
 
 
 def test_vm_being_deleted_stops_and_never_starts() -> None:
@@ -119,7 +127,7 @@ def test_vm_being_deleted_stops_and_never_starts() -> None:
         "no request",
     ],
 )
-def test_completed_state_change_requests_are_dropped(
+def test_completed_state_change_requests_are_removed(
     asked: list[JsonObject], vmi: VirtualMachineInstance | None, left: list[JsonObject]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Manual")) == left
@@ -128,9 +136,9 @@ def test_completed_state_change_requests_are_dropped(
 @pytest.mark.parametrize(
     ("asked", "vmi", "left"),
     [([STOP, START], GOING, [STOP]), ([START], None, []), ([PAUSED], None, [PAUSED])],
-    ids=["while it ends", "once it has ended", "a start that pauses it"],
+    ids=["while the instance ends", "after the instance ended", "paused start"],
 )
-def test_vm_halted_during_a_restart_stays_halted(
+def test_start_requests_of_a_halted_vm_are_removed_unless_they_start_it_paused(
     asked: list[JsonObject], vmi: VirtualMachineInstance | None, left: list[JsonObject]
 ) -> None:
     assert to_tree(drop_done_requests(requests(*asked), vmi, "Halted")) == left
@@ -150,7 +158,7 @@ def test_rerun_on_failure_restarts_only_failed_instances(
 NOT_READY: JsonObject = {
     "type": "Ready",
     "status": "False",
-    "reason": "PodTerminating",
+    "reason": "QemuKilled",
     "message": "QEMU was killed by SIGKILL",
 }
 ENDS = {
@@ -164,5 +172,5 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("vmi", "reason"), ENDS.values(), ids=ENDS)
-def test_stop_reason_contains_the_end_of_the_instance(vmi: VirtualMachineInstance, reason: str) -> None:
+def test_reason_of_a_stop_includes_how_the_instance_ended(vmi: VirtualMachineInstance, reason: str) -> None:
     assert decide_run(build_vm(runStrategy="Always"), vmi, [], NOW).reason == reason

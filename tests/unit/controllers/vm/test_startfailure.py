@@ -13,7 +13,7 @@ BEFORE: JsonObject = {"consecutiveFailCount": 1, "lastFailedVMIUID": "i0", "retr
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 10), (2, 40), (3, 90), (5, 250), (6, 300), (99, 300)])
-def test_delay_grows_with_each_failure(failures: int, seconds: int) -> None:
+def test_start_delay_grows_with_each_failure(failures: int, seconds: int) -> None:
     assert delay_seconds(failures) == seconds
 
 

@@ -136,13 +136,15 @@ def test_volume_problem_is_reported_until_an_instance_exists() -> None:
     [(build_vmi("Running"), ["Ready", "RestartRequired"]), (None, ["Ready"])],
     ids=["running", "stopped"],
 )
-def test_changed_running_vm_requires_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
+def test_only_a_running_vm_has_the_restart_required_condition(
+    vmi: VirtualMachineInstance | None, types: list[str]
+) -> None:
     conditions = status_of(vmi, restart_reason="no room for 8 sockets")["conditions"]
     assert [one["type"] for one in conditions] == types
     assert vmi is None or conditions[-1]["message"].endswith("restart it to apply this: no room for 8 sockets")
 
 
-def test_status_fields_of_other_controllers_are_kept() -> None:
+def test_status_fields_of_other_controllers_are_preserved() -> None:
     others = {"volumeSnapshotStatuses": [{"name": "root", "enabled": True}], "instancetypeRef": {"name": "u1"}}
     status = status_of(None, before=others)
     assert {key: status[key] for key in others} == others

@@ -8,7 +8,7 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, release, write_release, write_status_release
-from virtshape.resolve.drift import Change
+from virtshape.engine.compare import Change
 from virtshape.resolve.reference import Reference
 
 GROUP = "instancetype.kubevirt.io"
@@ -66,7 +66,7 @@ def test_upgrade_replaces_the_revision_with_the_live_object(
     assert (found.roles, [drift.role for drift in found.gone], found.changes) == (roles, gone, changes)
 
 
-def test_missing_revision_is_replaced_with_unknown_changes() -> None:
+def test_changes_of_an_upgrade_are_unknown_if_the_revision_is_missing() -> None:
     world = build_world(LARGE, ON_SOCKETS)
     del world[Reference("apps", "ControllerRevision", "default", "kept-size")]
     found = plan_upgrade(build_vm(**MATCHERS), world.get)
@@ -97,7 +97,7 @@ def test_vm_without_revisions_has_no_upgrade() -> None:
     assert plan(LARGE, ON_CORES, build_vm(memory="1Gi")) == Upgrade([], [], [])
 
 
-def test_release_clears_revision_names_of_the_given_roles_only() -> None:
+def test_releasing_revisions_clears_only_the_names_of_the_given_matchers() -> None:
     refs = {"instancetypeRef": {"name": "small"}, "preferenceRef": {"name": "linux"}}
     vm = build_vm(**MATCHERS, status=refs)
     tree = to_tree(release(vm, ["instancetype"]))
@@ -106,7 +106,7 @@ def test_release_clears_revision_names_of_the_given_roles_only() -> None:
     assert to_tree(vm)["status"] == refs
 
 
-def test_status_is_patched_only_on_servers_without_the_recapture_annotation() -> None:
+def test_status_is_patched_only_if_the_server_sets_no_recapture_annotation() -> None:
     assert write_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
     refs = {"instancetypeRef": {"name": "small"}}
     marked = build_vm(**MATCHERS, status=refs)

@@ -3,8 +3,8 @@
 import pytest
 from tests.support.build import build_vm
 from tests.support.caches import FakeCache
+from tests.support.objects import object_from_tree
 
-from virtshape.api.codec import object_from_tree
 from virtshape.api.model import JsonObject, Model
 from virtshape.controllers.vm.status import ConditionReason
 from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
@@ -72,7 +72,7 @@ WAITS: dict[str, tuple[list[JsonObject], list[Model], ConditionReason | None]] =
 
 
 @pytest.mark.parametrize(("volumes", "items", "wait"), WAITS.values(), ids=WAITS.keys())
-def test_vm_that_waits_for_volumes_names_all_of_them(
+def test_wait_reason_names_all_volumes_that_are_not_ready(
     volumes: list[JsonObject], items: list[Model], wait: ConditionReason | None
 ) -> None:
     vm = build_vm(namespace="default", template={"volumes": volumes})
@@ -89,6 +89,6 @@ def test_vm_that_waits_for_volumes_names_all_of_them(
     ],
     ids=["first", "another", "the same", "nothing wrong"],
 )
-def test_volume_problem_is_reported_once(reported: str, waiting: ConditionReason, news: bool) -> None:
+def test_only_new_volume_problems_are_reported(reported: str, waiting: ConditionReason, news: bool) -> None:
     conditions = [{"type": "DataVolumesReady", "status": "False", "message": reported}] if reported else []
     assert is_unreported(build_vm(status={"conditions": conditions}), waiting) == news

@@ -1,4 +1,4 @@
-"""The instance controller without a server."""
+"""The instance controller, tested with fake clients instead of a server."""
 
 from typing import Any
 
@@ -7,7 +7,9 @@ from msgspec.structs import replace
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
 from virtshape.api.wellknown import VMI_FINALIZER
 from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import Name
@@ -18,8 +20,8 @@ from virtshape.controllers.vmi.scheduling import ClusterPlacement, PlacementResu
 NAME = Name("default", "vm1")
 
 
-class Stored:
-    """A fake client and a cache that lags behind it."""
+class LaggingClient:
+    """A fake client whose cache does not have the latest writes."""
 
     def __init__(self) -> None:
         metadata = ObjectMeta(name=NAME.name, namespace=NAME.namespace, uid="u", resource_version="1")
@@ -41,7 +43,7 @@ class Stored:
 
 
 async def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
-    stored: Any = Stored()
+    stored: Any = LaggingClient()
 
     recorder = EventRecorder(stored, "test", lambda: 0.0)
     vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, ClusterPlacement(None, "nothing runs"), lambda _: None)
@@ -50,13 +52,13 @@ async def test_instance_is_skipped_until_its_write_is_in_the_cache() -> None:
     assert written > 0
     await vmis.reconcile(NAME)
     assert stored.writes == written
-    stored.seen = replace(stored.kept, status=None)  # change by another client
+    stored.seen = replace(stored.kept, status=None)  # another client has changed the instance
     await vmis.reconcile(NAME)
     assert stored.writes > written
 
 
-class OneSpot:
-    """A placement with room for one instance, and a launcher that refuses every instance."""
+class FakePlacement:
+    """A fake placement, and a fake launcher that refuses every instance; both record calls."""
 
     recheck_seconds = 1.0
 
@@ -96,8 +98,8 @@ class OneSpot:
 
 
 async def test_refused_instance_releases_its_resources() -> None:
-    stored: Any = Stored()
-    placement, woken = OneSpot(), list[Name]()
+    stored: Any = LaggingClient()
+    placement, woken = FakePlacement(), list[Name]()
 
     recorder = EventRecorder(stored, "test", lambda: 0.0)
     await VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, woken.append).reconcile(NAME)
@@ -105,9 +107,9 @@ async def test_refused_instance_releases_its_resources() -> None:
     assert woken == [Name("default", "vm2")]
 
 
-async def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_guest() -> None:
-    stored: Any = Stored()
-    placement = OneSpot()
+async def test_deleted_instance_keeps_its_finalizer_until_its_guest_can_be_stopped() -> None:
+    stored: Any = LaggingClient()
+    placement = FakePlacement()
     metadata = replace(stored.seen.metadata, finalizers=[VMI_FINALIZER], deletion_timestamp="2026-01-01T00:00:00Z")
     stored.kept = stored.seen = replace(stored.seen, metadata=metadata)
 
@@ -119,3 +121,43 @@ async def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_
     placement.unready = False
     await vmis.reconcile(NAME)
     assert (placement.stopped, stored.kept.metadata.finalizers) == (1, None)
+
+
+class RecordedEvents:
+    """An event recorder that stores events in a list."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str, bool]] = []
+
+    def event(self, involved_object: Any, reason: str, message: str, *, warning: bool = False) -> None:
+        del involved_object
+        self.events.append((reason, message, warning))
+
+
+REFUSED = StatusError(403, "FailedCreate", "failed to create virtual machine pod: exceeded quota")
+
+
+async def test_refused_pod_is_reported_in_conditions_and_an_event() -> None:
+    stored: Any = LaggingClient()
+    recorder: Any = RecordedEvents()
+    vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, ClusterPlacement(None), lambda _: None)
+    await vmis.report(NAME, REFUSED)
+    assert recorder.events == [("FailedCreate", REFUSED.message, True)]
+    assert stored.kept.status.phase == "Pending"
+    conditions = {one.type: (one.status, one.reason, one.message) for one in stored.kept.status.conditions}
+    assert conditions == {
+        "Ready": ("False", "GuestNotRunning", REFUSED.message),
+        "Synchronized": ("False", "FailedCreate", REFUSED.message),
+    }
+    stored.seen = stored.kept
+    await vmis.report(NAME, REFUSED)
+    assert stored.writes == 1
+
+
+async def test_reconcile_failure_of_a_running_instance_is_not_reported_in_its_status() -> None:
+    stored: Any = LaggingClient()
+    recorder: Any = RecordedEvents()
+    stored.seen = replace(stored.kept, status=VirtualMachineInstanceStatus(phase="Running"))
+    vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, ClusterPlacement(None), lambda _: None)
+    await vmis.report(NAME, REFUSED)
+    assert (stored.writes, recorder.events) == (0, [])

@@ -72,6 +72,6 @@ TOLERATIONS: dict[str, tuple[JsonObject, JsonObject, list[str]]] = {
 
 
 @pytest.mark.parametrize(("taint", "toleration", "objections"), TOLERATIONS.values(), ids=TOLERATIONS)
-def test_taints_need_tolerations(taint: JsonObject, toleration: Any, objections: list[str]) -> None:
+def test_only_untolerated_taints_exclude_a_node(taint: JsonObject, toleration: Any, objections: list[str]) -> None:
     node = build_node(spec={"taints": [taint]})
     assert list(find_mismatches(node, None, [from_tree(toleration, Toleration)])) == objections

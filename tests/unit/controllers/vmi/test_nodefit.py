@@ -42,13 +42,13 @@ GI = 2**30
             {"cpu": 100, "memory": 0, "x/gpu": 2, "x/nic": 1},
         ),
     ],
-    ids=["small", "vCPUs share", "requests", "own CPUs", "and one for the emulator", "huge pages", "devices"],
+    ids=["small", "shared vCPUs", "requests", "dedicated CPUs", "CPU for the emulator", "hugepages", "devices"],
 )
 def test_resource_demand_of_an_instance_is_calculated(domain: JsonObject, amounts: dict[str, int]) -> None:
     assert measure_demand(build_spec(domain)).amounts == amounts
 
 
-def test_demand_for_special_resources_names_its_field() -> None:
+def test_demand_for_special_resources_names_the_field_that_causes_it() -> None:
     domain = {
         "cpu": {"cores": 1, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True},
         "memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}},
@@ -102,7 +102,7 @@ def test_cpu_allocation_ratio_is_configurable() -> None:
         (Demand({}), {"spec": {"unschedulable": True}}, {}, ["is unschedulable"]),
     ],
 )
-def test_instance_that_does_not_fit_a_node_has_reasons(
+def test_reasons_why_an_instance_does_not_fit_a_node_are_listed(
     demand: Demand, node: Any, used: dict[str, int], reasons: list[str]
 ) -> None:
     assert check_fit(demand, build_node(**node), used) == reasons

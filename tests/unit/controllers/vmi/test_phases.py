@@ -6,6 +6,7 @@ import pytest
 from tests.support.instances import EARLIER, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.model import JsonObject
 from virtshape.api.quantity import Quantity
@@ -83,7 +84,7 @@ def test_paused_instance_is_running_and_not_ready() -> None:
     ("before", "after"),
     [("Running", "Scheduling"), ("Scheduled", "Pending"), ("Succeeded", "Running"), ("Failed", "Succeeded")],
 )
-def test_instance_phases_never_go_back(before: Phase, after: Phase) -> None:
+def test_instance_never_returns_to_an_earlier_phase(before: Phase, after: Phase) -> None:
     vmi = build_vmi(before)
     assert set_phase(vmi, after, STAMP) is vmi.status
 
@@ -94,7 +95,7 @@ def test_unknown_instance_phase_is_replaced(before: str) -> None:
 
 
 @pytest.mark.parametrize("phase", get_args(Phase))
-def test_repeated_phase_changes_nothing(phase: Phase) -> None:
+def test_setting_the_same_phase_again_changes_nothing(phase: Phase) -> None:
     vmi = build_vmi()
     vmi.status = set_phase(vmi, phase, EARLIER)
     assert set_phase(vmi, phase, STAMP) == vmi.status
@@ -120,6 +121,11 @@ GUESTS: dict[str, tuple[Phase, GuestStatus, JsonObject]] = {
         {"StandIn": ("True", "a: b; c: d")},
     ),
     "with open ports": ("Running", GuestStatus("running", ports=("a", "b")), {"PortsOpen": ("True", "a; b")}),
+    "with ports of its pod": (
+        "Running",
+        GuestStatus("running", ports=("a",), pods={"p": "n1"}),
+        {"PortsOpen": ("True", "a")},
+    ),
     "with logins": ("Running", GuestStatus("running", logins=""), {"AccessCredentialsSynchronized": ("True", None)}),
     "without logins": (
         "Running",
@@ -144,6 +150,24 @@ def test_guest_status_is_reported_as_conditions(phase: Phase, guest: GuestStatus
     assert ("LiveMigratable" in reported) is (phase == "Running")
     later = set_guest_status(vmi, GuestStatus("running"), STAMP)
     assert {one.type for one in later.conditions or ()} == {"Ready", "LiveMigratable"}
+
+
+ENDS = {
+    "shut down": (GuestStatus("succeeded", "the guest has shut down"), "GuestShutDown", "the guest has shut down"),
+    "failed": (GuestStatus("failed", "QEMU was killed by SIGKILL", "QemuKilled"), "QemuKilled", "QEMU was killed"),
+    "failed without a reason": (GuestStatus("failed"), "Failed", "the guest has failed"),
+}
+
+
+@pytest.mark.parametrize(("guest", "reason", "message"), ENDS.values(), ids=ENDS.keys())
+def test_ready_condition_of_a_finished_instance_has_the_reason_of_its_end(
+    guest: GuestStatus, reason: str, message: str
+) -> None:
+    conditions = set_guest_status(build_vmi("Running"), guest, STAMP).conditions
+    ready = find_condition(conditions, "Ready")
+    assert ready is not None
+    assert (ready.type, ready.status, ready.reason) == ("Ready", "False", reason)
+    assert (ready.message or "").startswith(message)
 
 
 def test_instance_reports_the_current_guest_size() -> None:
@@ -188,3 +212,16 @@ def test_running_instance_reports_launcher_and_guest() -> None:
     assert to_tree(status)["guestOSInfo"] == {}
     starting = set_guest_status(build_vmi("Scheduled"), GuestStatus("starting"), STAMP)
     assert (starting.guest_os_info, starting.migration_method, starting.runtime_user) == (None, None, None)
+
+
+def test_running_guest_whose_qemu_does_not_respond_is_not_ready() -> None:
+    guest = GuestStatus("running", unready="no answer", unresponsive="QEMU is stopped")
+    status = set_guest_status(build_vmi("Scheduled"), guest, STAMP)
+    ready = find_condition(status.conditions, "Ready")
+    assert ready is not None
+    assert (status.phase, ready.status, ready.reason, ready.message) == (
+        "Running",
+        "False",
+        "GuestNotResponding",
+        "QEMU is stopped",
+    )

@@ -59,7 +59,7 @@ def test_cluster_placement_needs_no_node() -> None:
     assert placement.release(NAME) == set()
 
 
-def test_without_a_launcher_placement_reports_the_reason() -> None:
+def test_cluster_placement_without_a_launcher_reports_the_reason() -> None:
     placement = ClusterPlacement(None, "no launcher is running")
     assert placement.place(NAME, build_vmi()).message == "no node runs instances: no launcher is running"
     assert not placement.is_lost(build_vmi("Running"))
@@ -85,7 +85,7 @@ def test_simulated_node_has_the_standard_labels() -> None:
     }
 
 
-def test_node_with_a_failed_launcher_accepts_no_instances_and_has_the_reason() -> None:
+def test_placement_reports_why_the_launcher_of_a_node_is_not_ready() -> None:
     not_ready = {"node1": LAUNCHER_STARTING}
     there = build_vmi("Running", name="vm2")
     assert there.status is not None

@@ -9,10 +9,10 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeStatus
 from virtshape.controllers.storage.claims import describe_bound, enlarge, is_too_small
 from virtshape.controllers.storage.protocol import Volume
-from virtshape.controllers.storage.volumes import (
+from virtshape.controllers.storage.volumeobjects import (
     build_volume as build_new,
 )
-from virtshape.controllers.storage.volumes import (
+from virtshape.controllers.storage.volumeobjects import (
     decide_phase,
     describe_volume,
     find_path,
@@ -84,7 +84,7 @@ def test_volume_phase_depends_on_its_claim(
     assert decide_phase(volume, claim) == phase
 
 
-def test_volume_phase_transition_time_is_set() -> None:
+def test_transition_time_is_set_only_if_the_volume_phase_changes() -> None:
     volume = build_volume()
     assert describe_volume(volume, "Bound", STAMP) == PersistentVolumeStatus(STAMP, phase="Bound")
     volume.status = PersistentVolumeStatus(EARLIER, phase="Bound")

@@ -5,7 +5,7 @@ import pytest
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
-from virtshape.controllers.vmi.hotplug import VolumeProblem, describe_hotplugged, list_volume_events
+from virtshape.controllers.vmi.volumehotplugstatus import VolumeProblem, describe_hotplugged, list_volume_events
 
 VOLUME: JsonObject = {"name": "data", "dataVolume": {"name": "claim", "hotpluggable": True}}
 FIXED: JsonObject = {"name": "fixed", "dataVolume": {"name": "other"}}

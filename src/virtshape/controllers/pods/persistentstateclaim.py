@@ -1,14 +1,14 @@
 """
 Build the claim for a VM's TPM state and firmware variables, with the label that KubeVirt uses.
 
-The functions are pure. The VM owns the claim, or the instance if there is no VM.
+The functions are pure. The VM owns the claim; if there is no VM, the instance owns it.
 """
 
 import hashlib
 from typing import Final
 
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.core.volume import PersistentVolumeClaimSpec, VolumeResourceRequirements
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec, VolumeResourceRequirements
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta, OwnerReference
@@ -39,7 +39,7 @@ def name_state_claim(vmi: VirtualMachineInstance) -> str:
 def build_state_claim(
     vmi: VirtualMachineInstance, configuration: KubeVirtConfiguration | None
 ) -> PersistentVolumeClaim:
-    """Build the claim with the configured storage class, or else the default one."""
+    """Build the claim, with the configured storage class or else with the default class."""
     owner = _get_owner(vmi)
     return PersistentVolumeClaim(
         api_version="v1",

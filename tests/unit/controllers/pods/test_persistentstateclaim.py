@@ -9,7 +9,12 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import OwnerReference
 from virtshape.api.model import JsonObject
-from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
+from virtshape.controllers.pods.persistentstateclaim import (
+    build_state_claim,
+    has_state,
+    is_state_claim_of,
+    name_state_claim,
+)
 
 TPM: JsonObject = {"devices": {"tpm": {"persistent": True}}}
 OWNER = OwnerReference(
@@ -31,7 +36,7 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize(("domain", "kept"), DOMAINS.values(), ids=DOMAINS)
-def test_persistent_tpm_or_efi_is_persistent_state(domain: JsonObject, kept: bool) -> None:
+def test_instance_has_persistent_state_only_with_a_persistent_tpm_or_efi(domain: JsonObject, kept: bool) -> None:
     assert has_state(build_vmi(domain=domain).spec) == kept
 
 

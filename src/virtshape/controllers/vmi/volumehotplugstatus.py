@@ -1,7 +1,8 @@
 """
 Status of hotplugged volumes: phases with KubeVirt's names, and the events that follow from changes.
 
-The functions are pure. There is no attachment pod as in KubeVirt: a claim is on its node as soon as it is bound.
+The functions are pure. Unlike in KubeVirt, there is no attachment pod: a claim is available on its node as soon as
+it is bound.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ DETACHING_REASON: Final = "HotplugVolumeDetaching"
 DETACHED_REASON: Final = "HotplugVolumeDetached"
 _UNBOUND: Final = frozenset({"ClaimNotFound", "ClaimNotBound", "DataVolumeNotReady"})
 _WAITS: Final = frozenset({"ClaimNotBound", "DataVolumeNotReady", DETACHING_REASON})
-"""Reasons that are not errors."""
+"""Reasons for a delayed attachment or detachment that do not count as errors."""
 
 
 class VolumeProblem(NamedTuple):
@@ -45,7 +46,7 @@ class VolumeEvent(NamedTuple):
 def describe_hotplugged(
     vmi: VirtualMachineInstance, targets: Mapping[str, str], problems: Mapping[str, VolumeProblem]
 ) -> Iterator[VolumeStatus]:
-    """Yield the status of each hotplugged volume; `targets` are the device names of attached volumes."""
+    """Yield the status of each hotplugged volume; `targets` are the device names of attached volumes by volume name."""
     for volume in vmi.spec.volumes or ():
         if is_hotpluggable(volume):
             yield _describe(volume, targets.get(volume.name), problems.get(volume.name))
@@ -83,7 +84,7 @@ def _describe(volume: Volume, target: str | None, problem: VolumeProblem | None)
 
 
 def list_volume_events(before: VirtualMachineInstance, after: VirtualMachineInstance) -> Iterator[VolumeEvent]:
-    """Yield an event for each hotplugged volume whose reason or message has changed or that was detached."""
+    """Yield an event for each hotplugged volume that is new, has a new reason or message, or was detached."""
     old, new = _index(before), _index(after)
     for name, status in new.items():
         known = old.get(name)

@@ -14,7 +14,9 @@ from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.vm.revisions import is_same
+from virtshape.controllers.vm.revisionobjects import (
+    is_same,
+)
 
 LoadCatalog = Callable[[], Iterable[Model]]
 
@@ -25,8 +27,8 @@ def is_catalog_enabled(configuration: KubeVirtConfiguration | None) -> bool:
     return deployment is None or deployment.enabled is not False
 
 
-class CatalogSync:
-    """Creates and removes the common objects through a client; at the start it assumes that they are installed."""
+class CommonInstancetypes:
+    """Creates and removes the catalog's objects through a client; assumes at first that all are installed."""
 
     def __init__(self, client: Client, cache: Cache, load: LoadCatalog) -> None:
         self._client = client
@@ -35,7 +37,7 @@ class CatalogSync:
         self._is_installed = True
 
     async def reconcile(self, configuration: KubeVirtConfiguration | None) -> None:
-        """Create or remove the objects if the setting has changed."""
+        """Create or remove the catalog's objects if the setting was enabled or disabled since the last call."""
         wanted = is_catalog_enabled(configuration)
         if wanted == self._is_installed:
             return

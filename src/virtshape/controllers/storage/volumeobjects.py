@@ -1,5 +1,5 @@
 """
-PersistentVolume objects: build them for claims, convert them for storage, and decide their phase.
+Build PersistentVolume objects for claims, convert them for storage, and decide their phase.
 
 The functions are pure.
 """
@@ -43,7 +43,7 @@ def plan_volume(claim: PersistentVolumeClaim) -> Volume:
 
 
 def build_volume(claim: PersistentVolumeClaim, of: StorageClass, path: str) -> PersistentVolume:
-    """Build the PersistentVolume for a claim, with its storage class and path."""
+    """Build the PersistentVolume for a claim, with this storage class and path."""
     size = requested_size(claim) or Quantity("0")
     return PersistentVolume(
         api_version="v1",
@@ -108,7 +108,7 @@ def is_deleted_with_claim(volume: PersistentVolume) -> bool:
 
 
 def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePhase:
-    """Return the phase of a volume; `claim` is the claim that it refers to, or None if there is no such claim."""
+    """Return the phase of a volume; `claim` is the claim that the volume refers to, or None if it does not exist."""
     reference = volume.spec.claim_ref if volume.spec else None
     if reference is None:
         return "Available"

@@ -14,24 +14,22 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ManagedFieldsEntry
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.controllers.vm import revisions
-from virtshape.controllers.vm.revisions import (
+from virtshape.controllers.vm import revisionobjects
+from virtshape.controllers.vm.revisionobjects import (
     Origin,
     build_start_revision,
-    build_upgrade,
-    canonicalize,
-    find_superseded,
     get_origin,
     has_changed_since,
     is_removable,
     is_same,
     name_revision,
-    needs_upgrade,
     pin,
     refer_to_revisions,
     require_same_content,
     wants_expansion,
 )
+from virtshape.controllers.vm.revisionupgrade import build_upgrade, needs_upgrade
+from virtshape.resolve.revisions import canonicalize, find_superseded
 
 KIND = "VirtualMachineClusterInstancetype"
 CAPTURED: JsonObject = {"name": "small", "kind": KIND, "controllerRevisionRef": {"name": "vm1-small-u-1"}}
@@ -57,7 +55,7 @@ def test_revision_name_contains_vm_object_uid_and_generation() -> None:
 def test_revision_contains_the_object_and_is_owned_by_the_vm() -> None:
     small = build_small()
     small.metadata.managed_fields = [ManagedFieldsEntry(manager="kubectl")]
-    revision = revisions.build_revision(build_owner(), small, "vm1-small-abc-4")
+    revision = revisionobjects.build_revision(build_owner(), small, "vm1-small-abc-4")
     assert to_tree(revision) == {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
@@ -109,18 +107,18 @@ def test_revision_content_is_compared_semantically(one: JsonObject, other: JsonO
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
-def test_existing_revision_of_another_version_is_accepted(version: str) -> None:
-    wanted = revisions.build_revision(build_owner(), build_small(), "r")
+def test_existing_revision_with_another_api_version_is_accepted(version: str) -> None:
+    wanted = revisionobjects.build_revision(build_owner(), build_small(), "r")
     data = {**wanted.data, "apiVersion": f"instancetype.kubevirt.io/{version}"}
     require_same_content(build_revision("r", data), wanted, KIND)
 
 
 @pytest.mark.parametrize("other", [{"cpu": {"guest": 8}}, {"launchSecurity": {}}], ids=["value", "empty section"])
-def test_existing_revision_with_other_content_is_rejected(other: JsonObject) -> None:
+def test_existing_revision_with_different_content_is_rejected(other: JsonObject) -> None:
     owner = build_owner()
-    stored = revisions.build_revision(owner, build_small(**other), "r")
+    stored = revisionobjects.build_revision(owner, build_small(**other), "r")
     with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r differs"):
-        require_same_content(stored, revisions.build_revision(owner, build_small(), "r"), KIND)
+        require_same_content(stored, revisionobjects.build_revision(owner, build_small(), "r"), KIND)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +175,7 @@ def test_origin_of_an_instancetype_is_a_revision_or_the_live_object(vm: JsonObje
     assert get_origin(owner, "instancetype", owner.spec.instancetype) == origin
 
 
-def test_spec_takes_precedence_over_a_newer_status_if_names_are_only_in_the_status() -> None:
+def test_revision_in_the_spec_takes_precedence_if_controllers_write_only_the_status() -> None:
     status = {"instancetypeRef": CAPTURED, "desiredGeneration": 5}
     owner = build_owner(5, instancetype={"name": "small", "revisionName": "r"}, status=status)
     assert owner.spec.instancetype is not None
@@ -195,7 +193,7 @@ def test_spec_takes_precedence_over_a_newer_status_if_names_are_only_in_the_stat
     ],
     ids=["current", "older", "flavor", "spec alone", "no object"],
 )
-def test_old_revision_payloads_are_upgraded(data: Any, old: bool) -> None:
+def test_only_old_revision_payloads_need_an_upgrade(data: Any, old: bool) -> None:
     assert needs_upgrade(build_revision("r", data)) is old
 
 
@@ -209,7 +207,7 @@ def test_old_revision_payloads_are_upgraded(data: Any, old: bool) -> None:
         ("v1alpha2", "v1alpha2", True),
     ],
 )
-def test_revision_named_only_in_the_status_is_upgraded_by_kubevirts_rule(
+def test_revision_named_only_in_the_status_is_upgraded_in_the_same_cases_as_in_kubevirt(
     version: str, label: str | None, old: bool
 ) -> None:
     revision = build_revision("r", {"apiVersion": f"instancetype.kubevirt.io/{version}", "kind": KIND})
@@ -226,9 +224,7 @@ def test_revision_named_only_in_the_status_is_upgraded_by_kubevirts_rule(
     ],
     ids=["sizes", "a size of 0", "no sizes"],
 )
-def test_revision_named_only_in_the_status_is_upgraded_to_a_version_that_kubevirt_reads(
-    spec: JsonObject, version: str
-) -> None:
+def test_revision_in_the_status_is_upgraded_to_a_version_that_kubevirt_reads(spec: JsonObject, version: str) -> None:
     owner = build_owner(instancetype="small")
     assert owner.spec.instancetype is not None
     metadata = {"name": "small", "uid": "u", "generation": 3}
@@ -240,7 +236,7 @@ def test_revision_named_only_in_the_status_is_upgraded_to_a_version_that_kubevir
     assert not needs_upgrade(upgraded, in_spec=False)
 
 
-def test_revision_upgrade_keeps_the_content_under_a_new_name() -> None:
+def test_upgraded_revision_has_a_new_name_and_the_same_content() -> None:
     owner = build_owner(instancetype="small")
     assert owner.spec.instancetype is not None
     encoded = base64.b64encode(json.dumps({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}).encode()).decode()
@@ -255,11 +251,11 @@ def test_revision_upgrade_keeps_the_content_under_a_new_name() -> None:
 
 def test_only_revisions_owned_by_the_vm_are_removable() -> None:
     owner = build_owner()
-    assert is_removable(revisions.build_revision(owner, build_small(), "r"), owner)
+    assert is_removable(revisionobjects.build_revision(owner, build_small(), "r"), owner)
     assert not is_removable(build_revision("r", {}), owner)
 
 
-def test_pin_sets_revision_names_and_removes_the_recapture_annotation() -> None:
+def test_pinning_a_vm_sets_revision_names_and_removes_the_recapture_annotation() -> None:
     owner = build_owner(
         instancetype="small", preference="linux", annotations={"virtshape.io/recapture": "instancetype", "own": "1"}
     )
@@ -272,7 +268,7 @@ def test_pin_sets_revision_names_and_removes_the_recapture_annotation() -> None:
     assert pin(pinned, {"instancetype": "r"}) is pinned
 
 
-def test_status_refers_only_to_revisions_of_the_vm() -> None:
+def test_status_reference_is_removed_if_the_spec_has_no_matcher() -> None:
     owner = build_owner(instancetype="small", status={"preferenceRef": {"name": "gone"}, "created": True})
     assert to_tree(refer_to_revisions(owner, {"instancetype": "r"})) == {
         "created": True,
@@ -292,11 +288,11 @@ def test_status_refers_only_to_revisions_of_the_vm() -> None:
         ("expandAll", {}, False),
     ],
 )
-def test_reference_policy_expands_vms(policy: str | None, vm: JsonObject, expands: bool) -> None:
+def test_reference_policy_decides_which_vms_are_expanded(policy: str | None, vm: JsonObject, expands: bool) -> None:
     assert wants_expansion(build_owner(**vm), policy) is expands
 
 
-def test_template_and_revision_changes_are_detected() -> None:
+def test_start_revision_shows_changes_of_template_and_revision_names() -> None:
     vm = build_owner(7, instancetype={"name": "small", "revisionName": "r"}, memory="1Gi")
     start = build_start_revision(vm)
     assert (start.metadata.name, start.revision) == ("revision-start-vm-vm-uid-7", 7)

@@ -17,7 +17,7 @@ from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.claims import RETRY_SECONDS
 from virtshape.controllers.storage.protocol import Storage, StorageError
-from virtshape.controllers.storage.volumes import (
+from virtshape.controllers.storage.volumeobjects import (
     decide_phase,
     describe_volume,
     is_deleted_with_claim,
@@ -36,7 +36,7 @@ class VolumeReconciler:
         self._storage = storage
 
     async def reconcile(self, name: Name) -> Result:
-        """Reconcile one volume; delete it if it is released and its policy says so."""
+        """Reconcile one volume; delete a released volume if its reclaim policy is Delete."""
         volume = self._cache.find(PersistentVolume, name.name)
         if volume is None:
             return DONE
@@ -69,7 +69,7 @@ class VolumeReconciler:
             return None
 
     async def _finalize(self, volume: PersistentVolume) -> Result:
-        """Remove the data and the finalizers of a deleted volume."""
+        """Remove the finalizers of a deleted volume, and before that its data if the reclaim policy is Delete."""
         metadata = volume.metadata
         held = metadata.finalizers or []
         if KEEPS_BYTES in held and is_deleted_with_claim(volume):
