@@ -10,47 +10,47 @@ from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.report import GuestOs, Interface, Report
 
 
-class _Asked(Struct, frozen=True, kw_only=True, tag_field="ask", forbid_unknown_fields=True):
-    """Base of all requests; the member `ask` names the request."""
+class _Request(Struct, frozen=True, kw_only=True, tag_field="ask", forbid_unknown_fields=True):
+    """Base class of all requests; the JSON member `ask` contains the request type."""
 
 
-class Status(_Asked, frozen=True, tag="status"):
-    """Return the guest's report."""
+class Status(_Request, frozen=True, tag="status"):
+    """A request for the guest's report."""
 
 
-class Watch(_Asked, frozen=True, tag="watch"):
-    """Return the guest's report now and after each change, one per line, until the guest has ended."""
+class Watch(_Request, frozen=True, tag="watch"):
+    """A request for the guest's report now and after each change, one per line, until the guest has stopped."""
 
 
-class Stop(_Asked, frozen=True, tag="stop"):
-    """Shut the guest down; kill it after `grace` seconds."""
+class Stop(_Request, frozen=True, tag="stop"):
+    """A request to shut the guest down, and to kill it after `grace` seconds."""
 
     grace: Annotated[float, Meta(ge=0)] = float(DEFAULT_GRACE_SECONDS)
 
 
-class Kill(_Asked, frozen=True, tag="kill"):
-    """Kill the guest."""
+class Kill(_Request, frozen=True, tag="kill"):
+    """A request to kill the guest."""
 
 
-class Pause(_Asked, frozen=True, tag="pause"):
-    """Pause the guest's CPUs."""
+class Pause(_Request, frozen=True, tag="pause"):
+    """A request to pause the guest's CPUs."""
 
 
-class Unpause(_Asked, frozen=True, tag="unpause"):
-    """Resume the guest's CPUs."""
+class Unpause(_Request, frozen=True, tag="unpause"):
+    """A request to resume the guest's CPUs."""
 
 
-class Reset(_Asked, frozen=True, tag="reset"):
-    """Reset the guest."""
+class Reset(_Request, frozen=True, tag="reset"):
+    """A request to reset the guest."""
 
 
-class SoftReboot(_Asked, frozen=True, tag="softreboot"):
-    """Ask the guest's operating system to reboot."""
+class SoftReboot(_Request, frozen=True, tag="softreboot"):
+    """A request to reboot the guest's operating system cleanly."""
 
 
-class Connect(_Asked, frozen=True, tag="connect"):
+class Connect(_Request, frozen=True, tag="connect"):
     """
-    Connect to a port of the guest; the response carries the connected socket as a file descriptor.
+    A request to connect to a port of the guest; the response carries the connected socket as a file descriptor.
 
     The socket belongs to the guest's network namespace, from which only the guest's launcher process can connect.
     """
@@ -61,44 +61,44 @@ class Connect(_Asked, frozen=True, tag="connect"):
     """Name of the interface in the instance's spec; if empty, the first suitable interface is used."""
 
 
-class SetVcpus(_Asked, frozen=True, tag="set_vcpus"):
-    """Set the number of vCPUs of the running guest."""
+class SetVcpus(_Request, frozen=True, tag="set_vcpus"):
+    """A request to set the number of vCPUs of the running guest."""
 
     count: Annotated[int, Meta(ge=1)]
 
 
-class SetMemory(_Asked, frozen=True, tag="set_memory"):
-    """Set the memory size of the running guest, in bytes."""
+class SetMemory(_Request, frozen=True, tag="set_memory"):
+    """A request to set the memory size of the running guest, in bytes."""
 
     size: Annotated[int, Meta(ge=1)]
 
 
-class AttachVolume(_Asked, frozen=True, tag="attach_volume"):
-    """Attach the disk of a volume to the running guest; the launch request must contain the volume and its mount."""
+class AttachVolume(_Request, frozen=True, tag="attach_volume"):
+    """A request to attach a volume to the running guest; the launch request must contain the volume and its mount."""
 
     name: str
 
 
-class DetachVolume(_Asked, frozen=True, tag="detach_volume"):
-    """Ask the running guest to release a disk; the report lists the disk until the guest has done so."""
+class DetachVolume(_Request, frozen=True, tag="detach_volume"):
+    """A request to detach a volume from the running guest; the report lists it until the guest has released it."""
 
     name: str
 
 
-class AskOs(_Asked, frozen=True, tag="osinfo"):
-    """Ask the guest agent for information about the operating system."""
+class QueryOs(_Request, frozen=True, tag="osinfo"):
+    """A request for information about the operating system from the guest agent."""
 
 
-class AskUsers(_Asked, frozen=True, tag="users"):
-    """Ask the guest agent for logged-in users."""
+class QueryUsers(_Request, frozen=True, tag="users"):
+    """A request for the logged-in users from the guest agent."""
 
 
-class AskFilesystems(_Asked, frozen=True, tag="filesystems"):
-    """Ask the guest agent for mounted file systems."""
+class QueryFilesystems(_Request, frozen=True, tag="filesystems"):
+    """A request for the mounted file systems from the guest agent."""
 
 
-class AskInterfaces(_Asked, frozen=True, tag="interfaces"):
-    """Ask the guest agent for network interfaces."""
+class QueryInterfaces(_Request, frozen=True, tag="interfaces"):
+    """A request for the network interfaces that the guest agent reports."""
 
 
 Request = (
@@ -115,10 +115,10 @@ Request = (
     | SetMemory
     | AttachVolume
     | DetachVolume
-    | AskOs
-    | AskUsers
-    | AskFilesystems
-    | AskInterfaces
+    | QueryOs
+    | QueryUsers
+    | QueryFilesystems
+    | QueryInterfaces
 )
 
 
@@ -128,11 +128,11 @@ class User(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     domain: str = ""
     login_time: float | None = None
-    """Time of the login, in seconds since 1970."""
+    """Time of the login, as a Unix timestamp."""
 
 
 class Filesystem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file system of the guest."""
+    """A file system that is mounted in the guest."""
 
     name: str
     mount_point: str
@@ -142,11 +142,11 @@ class Filesystem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     used: int | None = None
     """Used space in bytes."""
     disks: tuple[Mapping[str, str], ...] = ()
-    """The file system's disks, with `serial`, `device` and `target` if the guest agent reports them."""
+    """The file system's disks; a disk has `serial`, `device` and `target` if the guest agent reports them."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The response to a request: an error, or the report and the requested data."""
+    """The response to a request: an error if the request failed, the guest's report, and the requested data."""
 
     error: str = ""
     report: Report | None = None
@@ -167,10 +167,10 @@ def format_line(message: Request | Answer) -> bytes:
 
 
 def parse_request(line: bytes) -> Request:
-    """Decode a request; raise ValueError if it is invalid."""
+    """Decode a request; raise ValueError if the request is invalid."""
     return _requests.decode(line)
 
 
 def parse_answer(line: bytes) -> Answer:
-    """Decode a response; raise ValueError if it is invalid."""
+    """Decode a response; raise ValueError if the response is invalid."""
     return _answers.decode(line)

@@ -1,4 +1,4 @@
-"""Capabilities of a host, as far as domain design depends on them. Plain data; nothing is detected here."""
+"""Capabilities of a host that domain design depends on. This module contains plain data and detects nothing."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -47,7 +47,7 @@ class Host(Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...] = ()
     """CPUs that guests may be pinned to."""
     numa_cells: tuple[NumaCell, ...] = ()
-    """NUMA topology of those CPUs; if unknown, each CPU is a core in a single cell."""
+    """NUMA topology of `cpus`; if it is empty, each CPU counts as a core in a single cell."""
     realtime: bool = False
     """Whether realtime scheduling is permitted."""
     locked_memory: bool = False
@@ -60,7 +60,11 @@ class Host(Struct, frozen=True, kw_only=True):
     machine_aliases: Mapping[str, str] = {}
     """Machine types by alias, for example `q35`."""
     max_vcpus: Mapping[str, int] = field(default_factory=dict, name="most_vcpus")
-    """Maximum number of vCPUs by machine type; no limit for missing types. Stored as `most_vcpus`."""
+    """
+    Maximum number of vCPUs by machine type; machine types that are not listed have no limit.
+
+    Stored as `most_vcpus`.
+    """
     cpu_models: frozenset[str] = frozenset()
     """CPU models that are fully supported."""
     partial_cpu_models: frozenset[str] = frozenset()
@@ -76,7 +80,7 @@ class Host(Struct, frozen=True, kw_only=True):
     """Host address on which guest ports are opened; on loopback, ports below 1024 get another number."""
     isolation: Isolation = "none"
     isolation_reason: str = ""
-    """Why guests have no network namespace, if they should have one."""
+    """Why guests have no network namespace; empty if they have one or need none."""
     tap: bool = False
     """Whether guests may have tap devices."""
     vhost_net: bool = False
@@ -108,4 +112,4 @@ class Host(Struct, frozen=True, kw_only=True):
     mount_obstacle: str = ""
     """Why guests cannot have mount namespaces; empty if they can, or if they run as the server's own user."""
     reservations: str | None = None
-    """Socket of the helper that makes SCSI reservations."""
+    """Socket of the helper that makes SCSI reservations for guests; None if there is no helper."""

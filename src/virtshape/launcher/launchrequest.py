@@ -17,7 +17,7 @@ class LaunchRequest(Struct, frozen=True, kw_only=True):
 
     vmi: VirtualMachineInstance
     mounts: Mapping[str, str] = {}
-    """Path of the content of each volume, by volume name."""
+    """The path of each volume's content, by volume name."""
     host: Host = Host()
     host_disk_roots: tuple[str, ...] = ()
     """Directories that may contain host disks which are not in `mounts`."""

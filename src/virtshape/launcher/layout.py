@@ -1,4 +1,4 @@
-"""Names and paths of the files in a guest's directory. Nothing is created or read here."""
+"""Names and paths of the files in a guest's directory. This module neither creates nor reads files."""
 
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def plan(self) -> Path:
-        """The plan, for a launcher process that takes over."""
+        """The plan, which a replacement launcher process reads."""
         return self.directory / "plan.json"
 
     @property
@@ -52,7 +52,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def libvirt(self) -> Path:
-        """The directories of libvirt and QEMU."""
+        """The directory for files of libvirt and QEMU."""
         return self.directory / "libvirt"
 
     @property

@@ -1,4 +1,4 @@
-"""Report of a launcher process about its guest. Each report is complete and replaces the previous one."""
+"""Report of a launcher process about its guest. Each report is complete and replaces the previous report."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ Reason = Literal[
 
 
 class Note(Struct, frozen=True):
-    """A field of an instance that is implemented differently on this host."""
+    """A field of an instance that this host does not implement exactly as requested."""
 
     field: str
     """Field path, for example `spec.domain.devices.interfaces[0]`."""
@@ -104,7 +104,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refusals: tuple[Refusal, ...] = ()
     """Fields that this host cannot support; the guest was not started."""
     notes: tuple[Note, ...] = ()
-    """Fields that this host substitutes."""
+    """Fields that this host does not implement exactly as requested."""
     interfaces: tuple[Interface, ...] = ()
     volumes: tuple[Volume, ...] = ()
     ports: tuple[OpenPort, ...] = ()
@@ -112,7 +112,9 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: bool = False
     """Whether the guest's agent is connected."""
     unready: str = ""
-    """Why the running guest is not ready, if it has a readiness check."""
+    """Why the running guest is not ready; empty if it is ready or has no readiness probe."""
+    unresponsive: str = ""
+    """Why QEMU or the launcher process does not respond; empty while both respond."""
     logins: str | None = None
     """Why keys and passwords could not be set; empty if all were set, None before the first attempt."""
     os: GuestOs | None = None
@@ -126,5 +128,5 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def final(self) -> bool:
-        """Return True if the guest has ended."""
+        """Return True if the guest has stopped."""
         return self.state in ("succeeded", "failed")

@@ -2,7 +2,7 @@
 Background threads of a launcher process.
 
 If a thread's function raises, the failure is logged, the first time with a traceback, and the function is restarted
-with back-off. A note in the guest's report says what does not work meanwhile.
+with back-off. Until the function works again, a note in the guest's report says which function failed.
 """
 
 import logging
@@ -29,7 +29,7 @@ def start_thread(
     run: Callable[[], None], name: str, *, field: str = "", notes: NotePublisher | None = None
 ) -> threading.Thread:
     """
-    Run a function on a daemon thread; if it raises, run it again until it returns.
+    Run a function on a daemon thread; if the function raises, run it again until it returns.
 
     `name` says what the thread does, in logs and notes; `field` is the field of the instance that a failure affects.
     """
@@ -40,7 +40,7 @@ def start_thread(
 
 
 class _Worker:
-    """The function of a thread, and its failures."""
+    """Runs a thread's function, and counts and reports its failures."""
 
     def __init__(self, run: Callable[[], None], name: str, field: str, notes: NotePublisher | None) -> None:
         self._run = run
@@ -53,13 +53,13 @@ class _Worker:
         self._logged: set[str] = set()
 
     def run_until_done(self) -> None:
-        """Run the function until it returns; restart it with back-off if it raises."""
+        """Run the function until it returns; after an exception, restart the function with back-off."""
         while (error := self._run_once()) is not None:
             time.sleep(self._note_failure(error))
         self._note_recovery()
 
     def _run_once(self) -> Exception | None:
-        """Run the function; return its exception, or None if it returns."""
+        """Run the function; return the function's exception, or None if it returns."""
         recovery = threading.Timer(BACKOFF.healthy, self._note_recovery)
         recovery.daemon = True
         if self._failures:
@@ -82,7 +82,7 @@ class _Worker:
             self._logged.add(signature)
             reason = describe_error(error)
             _log.error(
-                "%s failed: %s; trying again in %.1f s", self._name, reason, delay, exc_info=error if is_new else None
+                "%s failed: %s; retrying in %.1f s", self._name, reason, delay, exc_info=error if is_new else None
             )
             self._publish(Note(self._field, f"{self._name} failed: {reason}; trying again"))
             return delay

@@ -20,7 +20,7 @@ def test_all_files_of_a_guest_are_in_its_directory() -> None:
     assert str(layout.get_pid_file("vm")) == "/run/guest/libvirt/run/qemu/vm.pid"
 
 
-def test_length_of_a_directory_is_limited_by_the_longest_libvirt_socket() -> None:
+def test_longest_path_of_a_libvirt_socket_limits_the_path_length_of_a_guest_directory() -> None:
     longest = MAX_SOCKET_PATH_LENGTH - len("/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock")
     assert is_short_enough(Path("/" + "x" * (longest - 1)))
     assert not is_short_enough(Path("/" + "x" * longest))

@@ -1,1 +1,1 @@
-"""Design a libvirt domain from an instance: all decisions, no XML."""
+"""Design a libvirt domain from an instance. This package makes all decisions and renders no XML."""

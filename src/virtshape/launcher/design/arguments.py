@@ -31,7 +31,7 @@ def restrict_interfaces(interfaces: Iterable[Interface]) -> tuple[str, ...]:
 
 
 def _design_ignition(context: DesignContext) -> tuple[str, ...]:
-    """Return the arguments that pass Ignition data in a file, because the data may contain secrets."""
+    """Return the arguments that pass Ignition data to the guest in a file, because the data may contain secrets."""
     config = find_annotation(context, IGNITION_ANNOTATION)
     if not config or "ignition" not in config:
         return ()

@@ -1,7 +1,7 @@
 """
 Input of the design functions, and the lists in which they report unsupported and substituted fields.
 
-This module also reads feature states, annotations and texts of an instance.
+This module also reads feature states and annotations of an instance, and checks that text is valid in XML.
 """
 
 import re
@@ -66,7 +66,7 @@ class DesignContext(Struct, kw_only=True):
 
     @property
     def iommu(self) -> bool:
-        """Return True if the host cannot read guest memory, so that virtio needs an IOMMU."""
+        """Whether virtio devices need an IOMMU, because the host cannot read the guest's memory."""
         security = self.spec.domain.launch_security
         if security is None:
             return False
@@ -74,7 +74,7 @@ class DesignContext(Struct, kw_only=True):
 
     @property
     def has_screen(self) -> bool:
-        """Return True if the guest has a graphics card."""
+        """Whether the guest has a graphics card."""
         return self.devices.autoattach_graphics_device is not False
 
     def refuse(self, field: str, reason: str) -> None:
@@ -82,20 +82,20 @@ class DesignContext(Struct, kw_only=True):
         self.refusals.append(Refusal(field, reason))
 
     def note(self, field: str, text: str) -> None:
-        """Report what the guest gets instead of what a field requests."""
+        """Report that the guest does not get exactly what a field requests."""
         self.notes.append(Note(field, text))
 
     def locate(self, name: str) -> str:
-        """Return the path of one of the guest's sockets or logs."""
+        """Return the path of a file in the guest's directory."""
         return f"{self.directory}/{name}"
 
 
 class Switch(Protocol):
-    """A feature state."""
+    """A feature that can be enabled or disabled, such as a FeatureState of the API."""
 
     @property
     def enabled(self) -> bool | None:
-        """Whether the feature is enabled; None means that it is."""
+        """Whether the feature is enabled; None counts as enabled."""
 
 
 def read_switch(switch: Switch | None) -> bool | None:
@@ -109,7 +109,7 @@ def is_on(switch: Switch | None) -> bool:
 
 
 def find_annotation(context: DesignContext, name: str) -> str | None:
-    """Return the value of an annotation of the instance, or None."""
+    """Return the value of an instance's annotation, or None if it is not set."""
     return (context.vmi.metadata.annotations or {}).get(name)
 
 

@@ -87,12 +87,12 @@ def _design_features(context: DesignContext, asked: list[CPUFeature]) -> list[Fe
 
 
 def _check_feature(context: DesignContext, field: str, name: str) -> None:
-    """Refuse a feature that QEMU does not support, because its emulator would drop the feature silently."""
+    """Refuse a feature that QEMU does not support: without KVM, QEMU would silently ignore such a feature."""
     known = context.host.cpu_features
     if known and name not in known:
         context.refuse(field, f"this host does not support the CPU feature {name}")
     elif not known and not context.host.kvm:
-        context.note(field, f"QEMU emulates {name} only if it supports it, which was not checked")
+        context.note(field, f"QEMU may not be able to emulate {name}: its features are unknown")
 
 
 def _needs_nesting(context: DesignContext) -> bool:

@@ -16,13 +16,13 @@ from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.cpu import design_cpu
 from virtshape.launcher.design.devices.devices import DeviceDesign, design_devices
 from virtshape.launcher.design.features import design_features
+from virtshape.launcher.design.launchsecurity import design_security
 from virtshape.launcher.design.machinetype import check_architecture, design_machine
 from virtshape.launcher.design.memory import design_backing, design_memory
 from virtshape.launcher.design.numa import design_numa
 from virtshape.launcher.design.os import design_os
 from virtshape.launcher.design.probes import design_checks
 from virtshape.launcher.design.resources import check_resources
-from virtshape.launcher.design.security import design_security
 from virtshape.launcher.design.sysinfo import design_metadata, design_name, design_sysinfo, design_uuid
 from virtshape.launcher.design.topology import design_topology, design_vcpus, lay_out_vcpus
 from virtshape.launcher.design.tuning import design_cpu_tune
@@ -37,7 +37,7 @@ _REBOOT_POLICIES: Final = ("Reboot", "Terminate")
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """A domain, with refused and substituted fields."""
+    """A domain, and the fields that were refused or substituted."""
 
     domain: Domain
     """The domain, which must not be started if there are refusals."""
@@ -61,8 +61,8 @@ def design_domain(
     """
     Design the domain of an instance.
 
-    `directory` holds the guest's sockets and logs; `state_directory` holds what outlives the instance. `assigned_cpus`
-    are the dedicated CPUs, by default the first CPUs of the host.
+    `directory` contains the guest's sockets and logs; `state_directory` contains files that outlive the instance.
+    `assigned_cpus` are the dedicated CPUs, by default the first CPUs of the host.
     """
     context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
     parts, checks = design_devices(vmi, host, sources, directory), design_checks(context)

@@ -68,7 +68,7 @@ def _design_smm(context: DesignContext, asked: AskedFeatures, machine: str) -> b
 
 
 def _wants_no_pmu(context: DesignContext) -> bool:
-    """Return True for realtime guests, which performance counters interrupt, and for TDX guests, which forbid them."""
+    """Return True if a guest must have no PMU: a PMU interrupts realtime guests, and TDX guests cannot have one."""
     cpu, security = context.spec.domain.cpu, context.spec.domain.launch_security
     realtime = cpu is not None and cpu.realtime is not None
     return realtime or (security is not None and security.tdx is not None)

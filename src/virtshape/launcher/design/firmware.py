@@ -21,7 +21,7 @@ def find_efi(context: DesignContext) -> EFI | None:
 
 
 def design_loader(context: DesignContext, state_directory: str | None) -> Loader | None:
-    """Return the UEFI firmware that matches the settings; None for BIOS guests and after a refusal."""
+    """Return the UEFI firmware that matches the settings; None for BIOS guests or if the settings are refused."""
     efi = find_efi(context)
     if efi is None:
         _check_no_efi(context)
@@ -57,7 +57,7 @@ def design_bios_on_serial(context: DesignContext) -> bool:
 def _make_loader(context: DesignContext, efi: EFI, found: Firmware, state_directory: str | None) -> Loader:
     security = context.spec.domain.launch_security or LaunchSecurity()
     if security.snp is not None or security.tdx is not None:
-        # The firmware of such guests is measured, so it cannot store variables.
+        # The firmware of SEV-SNP and TDX guests is measured, so it cannot store variables.
         if efi.persistent:
             context.refuse(f"{_EFI}.persistent", "is not supported for SEV-SNP and TDX guests")
         return Loader(code=found.code, kind="rom")

@@ -26,7 +26,7 @@ _NAMES: Final = {
 }
 """libvirt's element names by field, in libvirt's order."""
 
-# Without KVM, QEMU accepts the other enlightenments but ignores them.
+# Enlightenments that need KVM. Without KVM, QEMU accepts all other enlightenments but ignores them.
 _NEED_KVM: Final = frozenset({"vpindex", "synic", "synictimer", "tlbflush", "ipi", "evmcs"})
 _NEEDS: Final = {
     "synic": ("vpindex",),
@@ -38,7 +38,7 @@ _NEEDS: Final = {
 
 
 def design_hyperv(context: DesignContext, features: Features) -> Hyperv | None:
-    """Return the requested enlightenments, or passthrough of all that the host supports; None without a request."""
+    """Return the requested enlightenments or, if requested, passthrough mode; None if neither is requested."""
     asked, everything = features.hyperv, features.hyperv_passthrough
     if asked is not None:
         return _design_each(context, asked)

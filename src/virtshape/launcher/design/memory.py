@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from virtshape.api.hotplug import get_hotplug_limits
+from virtshape.api.hotpluglimits import get_hotplug_limits
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
 from virtshape.api.quantity import Quantity

@@ -1,4 +1,4 @@
-"""Design the NUMA cells of a guest: one for each NUMA node of its host CPUs, or a single cell."""
+"""Design the NUMA cells of a guest: one cell for each NUMA node of its host CPUs, or a single cell."""
 
 from typing import Final, NamedTuple
 
@@ -76,6 +76,6 @@ def _group(context: DesignContext, pins: tuple[Pin, ...]) -> dict[int, tuple[int
 
 
 def _share(size: int, page: int, parts: int) -> list[int]:
-    """Return sizes that split the memory evenly into whole pages; the first parts get the remaining pages."""
+    """Split the memory evenly into sizes of whole pages; the first sizes include the remaining pages."""
     pages, rest = divmod(size // page, parts)
     return [(pages + (part < rest)) * page for part in range(parts)]

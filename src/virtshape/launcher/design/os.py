@@ -9,7 +9,11 @@ from virtshape.launcher.design.machinetype import name_architecture
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 
 KERNEL_SOURCE: Final = "kernelBoot/kernel"
-"""Key of the kernel in the context's sources; it is not a valid volume name."""
+"""
+Key of the kernel in the context's sources.
+
+The key is not a valid volume name, so it cannot conflict with the name of a volume.
+"""
 INITRD_SOURCE: Final = "kernelBoot/initrd"
 """Key of the initial RAM disk in the context's sources."""
 
@@ -34,12 +38,12 @@ def design_os(context: DesignContext, machine: str, state_directory: str | None)
 
 
 def find_table(context: DesignContext, field: str, volume: str | None) -> str | None:
-    """Return the path of the file with an ACPI table, or None."""
+    """Return the path of the ACPI table in a volume, or None if no volume is given or the table is missing."""
     if not volume:
         return None
     source = context.sources.get(volume)
     if source is None:
-        context.refuse(f"{_ACPI}.{field}", f"the volume {volume} has no such table")
+        context.refuse(f"{_ACPI}.{field}", f"the volume {volume} has no ACPI table")
         return None
     return source.path
 

@@ -15,7 +15,7 @@ Chunk = tuple[int, ...]
 
 
 class Allotment(NamedTuple):
-    """CPUs assigned to vCPUs, in order, and the remaining CPUs."""
+    """The CPUs that are assigned to vCPUs, in the order of the vCPUs, and the remaining CPUs."""
 
     vcpus: Chunk
     spare: Chunk
@@ -30,7 +30,11 @@ def design_cells(host: Host, cpus: Iterable[int]) -> tuple[NumaCell, ...]:
 
 
 def allot_cpus(cells: Sequence[NumaCell], topology: Topology, *, across_cells: bool) -> Allotment | None:
-    """Return CPUs for all virtual cores, or None; a core may use several NUMA cells only if `across_cells` is True."""
+    """
+    Assign CPUs to all virtual cores; return None if there are too few CPUs.
+
+    With `across_cells`, cores may span NUMA cells.
+    """
     threads, wanted = topology.threads, topology.sockets * topology.cores
     whole = [chunk for cell in cells for core in cell.cores for chunk in _split(core, threads)]
     loose = [[cpu for core in cell.cores for cpu in core[len(core) // threads * threads :]] for cell in cells]
@@ -45,7 +49,7 @@ def allot_cpus(cells: Sequence[NumaCell], topology: Topology, *, across_cells: b
 
 
 def spread_iothreads(count: int, cpus: Chunk) -> tuple[Pin, ...]:
-    """Distribute the vCPUs' CPUs evenly over I/O threads, or round-robin if there are more threads than CPUs."""
+    """Pin I/O threads to the vCPUs' CPUs: split the CPUs evenly, or share them round-robin if there are too few."""
     if count >= len(cpus):
         return tuple(Pin(thread, (cpus[thread % len(cpus)],)) for thread in range(1, count + 1))
     size, rest = divmod(len(cpus), count)
@@ -62,5 +66,5 @@ def _keep(core: Chunk, allowed: set[int]) -> Chunk:
 
 
 def _split(cpus: Sequence[int], size: int) -> list[Chunk]:
-    """Return complete chunks of this size."""
+    """Split CPUs into chunks of this size and drop the remainder."""
     return [tuple(cpus[start : start + size]) for start in range(0, len(cpus) - size + 1, size)]

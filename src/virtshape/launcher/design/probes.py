@@ -56,7 +56,7 @@ def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
 
 
 def _check_host(context: DesignContext, wanted: str | None, field: str) -> None:
-    """Refuse a probe's host if the launcher process can reach addresses that the guest cannot."""
+    """Refuse the field `host` of a probe if the launcher process can reach addresses that the guest cannot reach."""
     if wanted and not context.host.cluster and context.host.isolation != "namespace":
         context.refuse(
             field, "is not possible for a guest without its own network namespace: leave it out to probe the guest"

@@ -1,13 +1,13 @@
 """Design the vCPU topology of a guest, including vCPUs that can be plugged in."""
 
-from virtshape.api.hotplug import MAX_VCPUS, get_hotplug_limits
+from virtshape.api.hotpluglimits import MAX_VCPUS, get_hotplug_limits
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
 
 
 def lay_out_vcpus(domain: DomainSpec) -> Topology:
-    """Return the initial sockets, cores and threads; by default, one socket per CPU of the limit or the request."""
+    """Return the initial sockets, cores and threads; by default, one socket per CPU in the limits, else requests."""
     cpu, resources = domain.cpu, domain.resources
     if cpu is not None and (cpu.sockets or cpu.cores or cpu.threads):
         return Topology(cpu.sockets or 1, cpu.cores or 1, cpu.threads or 1)
@@ -24,7 +24,7 @@ def design_topology(context: DesignContext, machine: str) -> Topology:
     start, cpu = lay_out_vcpus(context.spec.domain), context.spec.domain.cpu
     stated = cpu.max_sockets if cpu is not None else None
     most = get_hotplug_limits(context.vmi).sockets or start.sockets
-    if not stated:  # a default never prevents the start
+    if not stated:  # a default maximum must not prevent the start
         most = _limit_sockets(context, machine, start, most)
     if most < start.sockets:
         context.refuse(
@@ -39,7 +39,7 @@ def design_topology(context: DesignContext, machine: str) -> Topology:
 
 
 def design_vcpus(start: Topology, full: Topology) -> Vcpus:
-    """Return all vCPUs; those of the first socket cannot be unplugged."""
+    """Return the number of vCPUs and, if some can be plugged in, their states; the first socket cannot be unplugged."""
     if full == start:
         return Vcpus(current=start.vcpus, maximum=full.vcpus)
     fixed = start.cores * start.threads
@@ -50,7 +50,7 @@ def design_vcpus(start: Topology, full: Topology) -> Vcpus:
 
 
 def _limit_sockets(context: DesignContext, machine: str, start: Topology, most: int) -> int:
-    """Reduce the maximum number of sockets to what the machine type supports, but not below the initial number."""
+    """Return `most`, reduced to what the machine type is known to support, but at least the initial sockets."""
     limit = _find_limit(context, machine)
     if context.host.architecture != "amd64" or limit is None:
         return start.sockets

@@ -62,7 +62,7 @@ def _refuse_without_dedication(context: DesignContext, cpu: CPU) -> None:
 
 
 def _count_emulator_cpus(context: DesignContext, others: int) -> int:
-    """Return 1, or 2 if an annotation asks for an even total and the number of other CPUs is even."""
+    """Return the number of emulator CPUs: 1, or 2 if an annotation asks for an even total and `others` is even."""
     even = find_annotation(context, EVEN_PARITY_ANNOTATION) is not None
     return 2 if even and others % 2 == 0 else 1
 

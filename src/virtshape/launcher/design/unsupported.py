@@ -1,4 +1,4 @@
-"""Report instance fields that are not supported, or have no effect outside a cluster. They are not part of a domain."""
+"""Report the fields of an instance that are not supported or have no effect outside a cluster."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -9,7 +9,7 @@ from virtshape.launcher.domain.xml import add, yes_no
 
 
 class Timer(Struct, frozen=True, kw_only=True):
-    """A timer, present or absent."""
+    """A timer; if `present` is None, libvirt decides whether the guest has it."""
 
     name: Literal["rtc", "pit", "kvmclock", "hpet", "hypervclock", "tsc"]
     present: bool | None = None
@@ -29,7 +29,7 @@ class Clock(Struct, frozen=True, kw_only=True):
 
 
 def render_clock(domain: Element, clock: Clock) -> None:
-    """Append the element `clock`."""
+    """Append the XML element `clock`."""
     settings = {"offset": clock.offset, "adjustment": clock.adjustment, "timezone": clock.timezone}
     element = add(domain, "clock", settings)
     for timer in clock.timers:

@@ -11,7 +11,7 @@ Policy = Literal["force", "require", "optional", "disable", "forbid"]
 
 
 class Topology(Struct, frozen=True):
-    """vCPU topology, including vCPUs that can be plugged in later."""
+    """vCPU topology: sockets, cores per socket and threads per core."""
 
     sockets: int = 1
     cores: int = 1
@@ -62,16 +62,16 @@ class Vcpu(Struct, frozen=True):
 
 
 class Vcpus(Struct, frozen=True, kw_only=True):
-    """Number of vCPUs of a domain."""
+    """Current and maximum number of vCPUs of a domain."""
 
     current: int
     maximum: int
     each: tuple[Vcpu, ...] = ()
-    """Each vCPU, if some of them can be plugged in later."""
+    """The state of each vCPU; empty if no vCPU can be plugged in later."""
 
 
 def render_vcpus(domain: Element, vcpus: Vcpus) -> None:
-    """Append the element `vcpu` and, if vCPUs can be plugged in, `vcpus`."""
+    """Append the XML element `vcpu` and, if vCPUs can be plugged in, `vcpus`."""
     current = vcpus.current if vcpus.current != vcpus.maximum else None
     add(domain, "vcpu", {"placement": "static", "current": current}, text=vcpus.maximum)
     if vcpus.each:
@@ -82,7 +82,7 @@ def render_vcpus(domain: Element, vcpus: Vcpus) -> None:
 
 
 def render_cpu(domain: Element, cpu: Cpu) -> None:
-    """Append the element `cpu`."""
+    """Append the XML element `cpu`."""
     match = "exact" if cpu.mode == "custom" else None
     element = add(domain, "cpu", {"mode": cpu.mode, "match": match, "check": cpu.check})
     if cpu.model is not None:

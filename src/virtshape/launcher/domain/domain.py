@@ -28,7 +28,7 @@ class LaunchSecurity(Struct, frozen=True, kw_only=True):
 
 
 def render_security(domain: Element, security: LaunchSecurity) -> None:
-    """Append the element `launchSecurity`."""
+    """Append the XML element `launchSecurity`."""
     element = add(domain, "launchSecurity", {"type": security.kind})
     if security.policy is not None:
         add(element, "policy", text=f"0x{security.policy:04x}")

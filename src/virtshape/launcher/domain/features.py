@@ -56,7 +56,7 @@ class Features(Struct, frozen=True, kw_only=True):
 
 
 def render_features(domain: Element, features: Features) -> None:
-    """Append the element `features`."""
+    """Append the XML element `features`."""
     element = add(domain, "features")
     if features.acpi:
         add(element, "acpi")

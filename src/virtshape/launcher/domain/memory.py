@@ -40,14 +40,14 @@ class MemoryBacking(Struct, frozen=True, kw_only=True):
 
 
 def render_memory(domain: Element, memory: Memory) -> None:
-    """Append the elements `maxMemory` and `memory`."""
+    """Append the XML element `memory` and, if there is a maximum, `maxMemory`."""
     if memory.maximum is not None:
         add(domain, "maxMemory", {"slots": _SLOTS, "unit": "b"}, text=memory.maximum)
     add(domain, "memory", {"unit": "b"}, text=memory.size)
 
 
 def render_backing(domain: Element, backing: MemoryBacking) -> None:
-    """Append the element `memoryBacking`."""
+    """Append the XML element `memoryBacking`."""
     element = add(domain, "memoryBacking")
     if backing.hugepages:
         pages = add(element, "hugepages")

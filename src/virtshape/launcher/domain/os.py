@@ -53,7 +53,7 @@ class Os(Struct, frozen=True, kw_only=True):
 
 
 def render_os(domain: Element, os: Os) -> None:
-    """Append the element `os`."""
+    """Append the XML element `os`."""
     element = add(domain, "os")
     add(element, "type", {"arch": os.architecture, "machine": os.machine}, text="hvm")
     if os.loader is not None:
@@ -100,7 +100,7 @@ class SysInfo(Struct, frozen=True, kw_only=True):
 
 
 def render_sysinfo(domain: Element, sysinfo: SysInfo) -> None:
-    """Append the element `sysinfo`."""
+    """Append the XML element `sysinfo`."""
     element = add(domain, "sysinfo", {"type": "smbios"})
     for tag, entries in (("system", sysinfo.system), ("chassis", sysinfo.chassis)):
         if entries:

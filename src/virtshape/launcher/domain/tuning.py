@@ -27,7 +27,7 @@ class CpuTune(Struct, frozen=True, kw_only=True):
 
     vcpu_pins: tuple[Pin, ...] = ()
     emulator_pin: tuple[int, ...] = ()
-    """Host CPUs for QEMU's emulator threads; if empty, all may be used."""
+    """Host CPUs for QEMU's emulator threads; if empty, all host CPUs may be used."""
     iothread_pins: tuple[Pin, ...] = ()
     realtime: Schedule | None = None
 
@@ -47,7 +47,7 @@ class NumaTune(Struct, frozen=True):
 
 
 def render_cpu_tune(domain: Element, tune: CpuTune) -> None:
-    """Append the element `cputune`."""
+    """Append the XML element `cputune`."""
     element = add(domain, "cputune")
     for pin in tune.vcpu_pins:
         add(element, "vcpupin", {"vcpu": pin.thread, "cpuset": format_numbers(pin.cpus)})
@@ -61,7 +61,7 @@ def render_cpu_tune(domain: Element, tune: CpuTune) -> None:
 
 
 def render_numa_tune(domain: Element, tune: NumaTune) -> None:
-    """Append the element `numatune`."""
+    """Append the XML element `numatune`."""
     element = add(domain, "numatune")
     add(element, "memory", {"mode": "strict", "nodeset": format_numbers(tune.nodes)})
     for one in tune.cells:

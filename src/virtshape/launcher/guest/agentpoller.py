@@ -1,4 +1,4 @@
-"""Poll the guest agent for the operating system and interfaces when it connects, and then periodically."""
+"""Poll the guest agent for the operating system and interfaces: when the agent connects, and then periodically."""
 
 import logging
 import threading
@@ -29,14 +29,14 @@ class AgentPoller:
         self._is_started = False
 
     def start(self) -> None:
-        """Poll immediately, then periodically."""
+        """Poll immediately; the first call also starts periodic polling."""
         self._triggered.set()
         if not self._is_started:
             self._is_started = True
             start_thread(self._run, "polling the guest agent", field="status.guestOSInfo", notes=self._reports)
 
     def query(self, topics: int) -> GuestInfo:
-        """Return the agent's information about these topics; raise libvirtError if the agent does not answer."""
+        """Return these types of information from the guest agent; raise libvirtError if the agent does not answer."""
         info: GuestInfo = self._domain.guestInfo(topics, 0)
         return info
 

@@ -33,7 +33,7 @@ class CredentialSync:
         self._is_started = False
 
     def start(self) -> None:
-        """Start syncing; if the agent has reconnected, sync everything again."""
+        """Start syncing, or sync all credentials again after the agent has reconnected."""
         if not self._logins:
             return
         self._agent_connected.set()
@@ -80,7 +80,7 @@ class CredentialSync:
 
 
 def _read(directory: Path) -> dict[str, str]:
-    """Return the files of a secret, without Kubernetes' links for atomic updates, whose names start with two dots."""
+    """Return a secret's values by key; skip names that start with two dots, which Kubernetes uses for updates."""
     paths = [path for path in sorted(directory.iterdir()) if not path.name.startswith("..")]
     return {path.name: path.read_text() for path in paths}
 

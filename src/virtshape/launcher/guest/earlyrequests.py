@@ -1,7 +1,7 @@
 """
-Handle requests that arrive before the guest has started, or before a running guest was found again.
+Handle requests that arrive before the guest has started, or before a new launcher process has found its running guest.
 
-Status requests get the report at once, stop and kill cancel the start, and all other requests wait for the start.
+Status requests get the report immediately, stop and kill cancel the start, and all other requests wait for the start.
 """
 
 import threading
@@ -16,19 +16,19 @@ TIMEOUT_SECONDS: Final = 10.0
 
 
 class EarlyRequestHandler:
-    """Handles requests while the guest is being prepared."""
+    """Handles requests to a launcher process while its guest is being prepared."""
 
     def __init__(self, reports: ReportPublisher, preparation: Preparation | None) -> None:
         self._reports = reports
         self._preparation = preparation
         self._lock = threading.RLock()
         self.stop: float | None = None
-        """Grace period in seconds of a requested stop, for a guest that starts nevertheless; None without a request."""
+        """Grace period in seconds of a requested stop, in case the guest starts anyway; None without a request."""
         self._next_handler: Callable[[Request], Answer] | None = None
         self._finished = threading.Event()
 
     def finish(self, next_handler: Callable[[Request], Answer] | None = None) -> None:
-        """Pass requests to the next handler from now on; without one, answer that the guest has ended."""
+        """Pass further requests to the next handler; if None, answer that the guest has stopped."""
         with self._lock:
             self._next_handler = self._next_handler or next_handler
             self._finished.set()

@@ -1,5 +1,5 @@
 """
-Run one domain: start it or find it, turn libvirt's events into reports, and decide how it ended.
+Run one domain: start or find the domain, turn libvirt's events into reports, and decide why the domain stopped.
 
 Events are handled on the thread that calls `run`.
 """
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 import libvirt
+import libvirt_qemu
 
 from virtshape.launcher.guest.inspection import inspect_domain
 from virtshape.launcher.guest.orphans import adopt_orphans
@@ -20,11 +21,12 @@ from virtshape.launcher.guest.outcome import ExitEvidence, decide_outcome, is_co
 from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.qemulog import find_last_message, format_start_error
 from virtshape.launcher.guest.reportpublisher import ReportPublisher
+from virtshape.launcher.guest.responsiveness import ResponseCheck, report_slow_start
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.report import Reason, Volume
 
 DRAIN_SECONDS: Final = 2.5
-"""How long to wait for further events once the guest has ended."""
+"""How long to wait for further events after the guest has stopped."""
 DIRECTORY_CHECK_SECONDS: Final = 30.0
 """How often to check that the guest's directory still exists."""
 AGENT_SECONDS: Final = 5
@@ -34,7 +36,7 @@ _SUSPENSIONS: Final[dict[int, tuple[Reason, str]]] = {
     libvirt.VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG: ("Watchdog", "paused by the guest's watchdog"),
 }
 PANIC_SECONDS: Final = 0.3
-"""How long to wait, after a pause that was not requested, for the panic event that may have caused it."""
+"""How long to wait for a panic event after a pause that was not requested: a panic may have caused the pause."""
 _log = logging.getLogger(__name__)
 
 
@@ -60,14 +62,16 @@ class Guest:
         self._register()
         if not (self._create() if is_new else self._attach()):
             return False
+        self._pid = self._find_pid()
+        if self._pid is not None:
+            ResponseCheck(self._pid, self._ping, self._reports).start()
         with contextlib.suppress(libvirt.libvirtError):
             self.domain.agentSetResponseTimeout(AGENT_SECONDS, 0)
-        self._pid = self._find_pid()
         self._publish_description()
         return True
 
     def run(self) -> None:
-        """Handle events until the guest has ended."""
+        """Handle events until the guest has stopped, and publish why it stopped."""
         self._handle_events_until(lambda: is_conclusive(self.evidence))
         self.evidence.last_message = find_last_message(self.layout.get_qemu_log(self.plan.name))
         outcome = decide_outcome(self.evidence)
@@ -79,10 +83,10 @@ class Guest:
             agent=False,
             exit_code=self.evidence.exit_code,
         )
-        self._handle_events_until(lambda: self.evidence.stopped)  # libvirt has cleaned up after QEMU by then
+        self._handle_events_until(lambda: self.evidence.stopped)  # wait until libvirt has cleaned up after QEMU
 
     def _handle_events_until(self, holds: Callable[[], bool]) -> None:
-        """Handle events until a condition holds or, once the guest has ended, until no more events arrive."""
+        """Handle events until a condition holds or, after the guest has stopped, until no more events arrive."""
         while not holds():
             try:
                 self._events.get(timeout=DRAIN_SECONDS if self._has_ended() else DIRECTORY_CHECK_SECONDS)()
@@ -95,6 +99,10 @@ class Guest:
         """Pause the guest's CPUs."""
         self._pause_requested = True
         self.domain.suspend()
+
+    def unpause(self) -> None:
+        """Resume the guest's CPUs."""
+        self.domain.resume()
 
     def shut_down(self) -> None:
         """Request a shutdown through the guest agent or the ACPI power button."""
@@ -112,7 +120,7 @@ class Guest:
         self.kill("expired" if grace else "kill")
 
     def kill(self, why: Literal["expired", "kill"]) -> None:
-        """Kill the guest."""
+        """Kill the guest and record the reason."""
         self.evidence.ended_by_us = why
         try:
             self.domain.destroy()
@@ -120,7 +128,7 @@ class Guest:
             _log.warning("killing the guest failed: %s; QEMU is killed when the instance is deleted", error)
 
     def _kill_if_directory_is_gone(self) -> None:
-        """Kill the guest if its directory was deleted: no later process could find the guest."""
+        """Kill the guest if its directory was deleted, because a later launcher process could not find the guest."""
         if not self.layout.launch_request.exists():
             _log.warning("the guest's directory was deleted; killing the guest")
             self.kill("kill")
@@ -137,16 +145,27 @@ class Guest:
     def _create(self) -> bool:
         adopt_orphans(lambda pid, code: self._events.put(partial(self._on_exit, pid, code)), self._reports)
         flags = libvirt.VIR_DOMAIN_START_PAUSED if self.plan.paused else 0
+        slow_start = report_slow_start(self._reports)
         try:
             self.domain = self._connection.createXML(self.plan.xml, flags)
         except libvirt.libvirtError as error:
             message = format_start_error(error.get_error_message() or str(error))
             self._reports.publish(state="failed", reason="NotStarted", message=message)
             return False
+        finally:
+            slow_start.cancel()
+        self._reports.publish(unresponsive="")
         return True
 
+    def _ping(self) -> None:
+        """Wait until QEMU answers a command; raise ConnectionError if libvirt cannot send it."""
+        try:
+            libvirt_qemu.qemuMonitorCommand(self.domain, '{"execute": "query-status"}', 0)
+        except libvirt.libvirtError as error:
+            raise ConnectionError(str(error)) from error
+
     def _publish_description(self) -> None:
-        """Publish the domain's actual configuration."""
+        """Publish the domain's state and actual configuration."""
         found = inspect_domain(self.domain.XMLDesc(0), self.plan.addresses)
         state, _ = self.domain.state()
         paused = state == libvirt.VIR_DOMAIN_PAUSED
@@ -169,14 +188,14 @@ class Guest:
     def _measure(self, volume: Volume) -> Volume:
         try:
             size, *_ = self.domain.blockInfo(volume.target)
-        except libvirt.libvirtError:  # an empty drive
+        except libvirt.libvirtError:  # an empty CD-ROM drive has no size
             return volume
         return Volume(name=volume.name, target=volume.target, size=size)
 
     def _find_pid(self) -> int | None:
         try:
             return int(self.layout.get_pid_file(self.plan.name).read_text())
-        except (FileNotFoundError, ValueError):  # QEMU has ended already
+        except (FileNotFoundError, ValueError):  # QEMU has already exited
             return None
 
     def _has_ended(self) -> bool:
@@ -234,7 +253,7 @@ class Guest:
             timer.start()
 
     def _confirm_pause(self) -> None:
-        with contextlib.suppress(libvirt.libvirtError):  # the guest has ended
+        with contextlib.suppress(libvirt.libvirtError):  # the guest has stopped
             state, _ = self.domain.state()
             if (
                 state == libvirt.VIR_DOMAIN_PAUSED
@@ -249,7 +268,7 @@ class Guest:
 
     def _on_device_removed(self, alias: str) -> None:
         _log.info("guest released the device %s", alias)
-        with contextlib.suppress(libvirt.libvirtError):  # the guest has ended
+        with contextlib.suppress(libvirt.libvirtError):  # the guest has stopped
             self.publish_volumes()
 
     def _on_agent(self, state: int, reason: int = 0) -> None:

@@ -14,15 +14,15 @@ import libvirt_qemu
 
 from virtshape.launcher.controlprotocol import (
     Answer,
-    AskFilesystems,
-    AskInterfaces,
-    AskOs,
-    AskUsers,
     AttachVolume,
     Connect,
     DetachVolume,
     Kill,
     Pause,
+    QueryFilesystems,
+    QueryInterfaces,
+    QueryOs,
+    QueryUsers,
     Request,
     Reset,
     SetMemory,
@@ -43,8 +43,7 @@ from virtshape.launcher.guest.probes import Prober, ProbeWorkers, choose_address
 from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 from virtshape.launcher.host import LOOPBACK
-from virtshape.launcher.netns.kernel import list_addresses
-from virtshape.launcher.netns.namespace import list_forbidden
+from virtshape.launcher.netns.blockedaddresses import list_addresses, list_blocked_addresses
 from virtshape.launcher.netns.ports import PortKey
 from virtshape.launcher.report import Report
 
@@ -62,7 +61,7 @@ class RequestHandler:
         shutdown: GracefulShutdown,
         chosen: Mapping[PortKey, int] | None = None,
     ) -> None:
-        """`chosen` maps named ports of the guest to the host ports they must use; None allows any host port."""
+        """Set up the handler; `chosen` maps listed ports to host ports; if None, any host port may be used."""
         self._guest = guest
         self._domain = guest.domain
         self._reports = reports
@@ -73,14 +72,14 @@ class RequestHandler:
         guest.on_agent = self._on_agent_connected
 
     def open_ports(self) -> None:
-        """Open the ports that the instance names and publish their host ports."""
+        """Open the ports that the instance lists and publish their host ports."""
         try:
-            self._reports.publish(ports=tuple(self._forwarding.open_named()))
-        except libvirt.libvirtError as error:  # the guest has ended already
-            _log.info("ports of the instance are not forwarded: %s", error)
+            self._reports.publish(ports=tuple(self._forwarding.open_listed()))
+        except libvirt.libvirtError as error:  # the guest has already stopped
+            _log.info("forwarding the ports of the instance failed: %s; the guest has ended", error)
 
     def start_probes(self) -> None:
-        """Start the probes; start the agent poller if the agent is already connected."""
+        """Start the probes; if the agent is already connected, start polling it and setting credentials."""
         prober = Prober(self._get_address, self._list_connections, self._run_agent_command)
         ProbeWorkers(self._guest.plan.checks, self._reports, prober.check, self._stop_unhealthy_guest).start()
         if self._reports.report.agent:
@@ -99,7 +98,7 @@ class RequestHandler:
         except (ForwardError, HotplugError) as error:
             return Answer(error=str(error), report=self._reports.report)
         except libvirt.libvirtError as error:
-            _log.info("request %s failed: %s; its client gets the error", type(request).__name__, error)
+            _log.info("request %s failed: %s; returning the error to the client", type(request).__name__, error)
             return Answer(error=error.get_error_message() or str(error), report=self._reports.report)
 
     def connect(self, request: Connect) -> socket.socket:
@@ -135,7 +134,7 @@ class RequestHandler:
             case Pause():
                 return self._wait(self._guest.pause, lambda report: report.state == "paused")
             case Unpause():
-                return self._wait(self._domain.resume, lambda report: report.state == "running")
+                return self._wait(self._guest.unpause, lambda report: report.state == "running")
             case Reset():
                 self._domain.reset()
                 return self._report()
@@ -163,14 +162,14 @@ class RequestHandler:
                 detach_volume(self._domain, name)
                 self._guest.publish_volumes()
                 return self._report()
-            case AskOs():
+            case QueryOs():
                 return Answer(os=read_os(self._agent.query_system()))
-            case AskUsers():
+            case QueryUsers():
                 return Answer(users=read_users(self._agent.query(libvirt.VIR_DOMAIN_GUEST_INFO_USERS)))
-            case AskFilesystems():
+            case QueryFilesystems():
                 info = self._agent.query(libvirt.VIR_DOMAIN_GUEST_INFO_FILESYSTEM)
                 return Answer(filesystems=read_filesystems(info))
-            case AskInterfaces():
+            case QueryInterfaces():
                 info = self._agent.query(libvirt.VIR_DOMAIN_GUEST_INFO_INTERFACES)
                 return Answer(interfaces=read_interfaces(info))
 
@@ -216,7 +215,7 @@ class RequestHandler:
             except (ForwardError, libvirt.libvirtError) as error:
                 raise ConnectionError(str(error)) from error
         known = [address for one in self._reports.report.interfaces for address in one.addresses]
-        return choose_address(known, list_forbidden(list_addresses())), port
+        return choose_address(known, list_blocked_addresses(list_addresses())), port
 
     def _list_connections(self) -> str:
         try:

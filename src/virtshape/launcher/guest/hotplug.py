@@ -6,6 +6,7 @@ KiB.
 """
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from typing import Any, Final
 
 import libvirt
@@ -14,17 +15,19 @@ from msgspec import Struct
 _KIB: Final = 1024
 _DEVICE: Final = "devices/memory[@model='virtio-mem']"
 _BLOCK: Final = 2048
-"""Block size of the device: memory is added and removed in these units."""
+"""Block size of the device: memory is added and removed in multiples of this size."""
 
 
 class MemoryRange(Struct, frozen=True):
-    """How much memory a guest can have, in KiB."""
+    """The memory sizes that a guest can have, in KiB."""
 
     minimum: int
     """Memory with which the guest was started."""
     maximum: int
     alias: str = ""
     """Alias of the virtio-mem device; empty until the device is added."""
+    address: Mapping[str, str] = {}
+    """Attributes of the device's address, by which libvirt finds the device to change."""
 
 
 class HotplugError(Exception):
@@ -37,7 +40,7 @@ def set_vcpus(domain: Any, count: int) -> None:
 
 
 def set_memory(domain: Any, size: int) -> None:
-    """Set the memory size of a running domain, in bytes; raise HotplugError if the size is out of range."""
+    """Set the memory size of a running domain, in bytes; raise HotplugError if the domain cannot have this size."""
     memory_range, wanted = find_memory_range(domain.XMLDesc(0)), size // _KIB
     if memory_range is None:
         raise HotplugError("the guest was started without memory hotplug: restart the VM")
@@ -54,9 +57,11 @@ def find_memory_range(xml: str) -> MemoryRange | None:
     maximum, memory, device = root.find("maxMemory"), _read(root, "memory"), root.find(_DEVICE)
     if maximum is None:
         return None
-    alias = device.find("alias") if device is not None else None
-    minimum = memory - (_read(device, "target/size") if device is not None else 0)
-    return MemoryRange(minimum, int(maximum.text or 0), alias.get("name", "") if alias is not None else "")
+    if device is None:
+        return MemoryRange(memory, int(maximum.text or 0))
+    minimum = memory - _read(device, "target/size")
+    alias, address = (_read_attributes(device, name) for name in ("alias", "address"))
+    return MemoryRange(minimum, int(maximum.text or 0), alias.get("name", ""), address)
 
 
 def render_memory_device(memory_range: MemoryRange, memory: int) -> str:
@@ -74,7 +79,13 @@ def render_memory_device(memory_range: MemoryRange, memory: int) -> str:
         ET.SubElement(target, name, {} if name == "node" else {"unit": "KiB"}).text = str(value)
     if memory_range.alias:
         ET.SubElement(device, "alias", {"name": memory_range.alias})
+        ET.SubElement(device, "address", dict(memory_range.address))
     return ET.tostring(device, encoding="unicode")
+
+
+def _read_attributes(device: ET.Element, name: str) -> dict[str, str]:
+    found = device.find(name)
+    return dict(found.attrib) if found is not None else {}
 
 
 def _read(element: ET.Element, path: str) -> int:

@@ -1,8 +1,8 @@
 """
-Libvirt's embedded QEMU driver: configure it, run its event loop on a thread, open a connection.
+Configure libvirt's embedded QEMU driver, run its event loop on a thread, and open a connection.
 
-Libvirt's probe of CPU features takes most of a guest's start time: it queries QEMU for hundreds of features one by one.
-The probe is needed with KVM, and for features that CPUID does not report, such as Hyper-V enlightenments.
+Libvirt's probe of CPU features takes most of a guest's start time: the probe queries QEMU for hundreds of features one
+by one. The probe is needed with KVM, and for features that CPUID does not report, such as Hyper-V enlightenments.
 """
 
 import contextlib
@@ -41,16 +41,17 @@ class DriverError(Exception):
 
 def configure_driver(root: Path, *, skip_cpu_probe: bool = False) -> None:
     """
-    Write the driver's settings before libvirt is imported: no daemon, no cgroups, no change of users.
+    Write the driver's settings (no daemon, no cgroups, no user switching) and set environment variables for libvirt.
 
-    `skip_cpu_probe` makes libvirt read CPU features with one QMP command, which reports only features from CPUID.
+    Call this function before libvirt is imported. `skip_cpu_probe` makes libvirt read CPU features with one QMP
+    command, which reports only features from CPUID.
     """
     settings = root / "etc" / "qemu.conf"
     settings.parent.mkdir(parents=True, exist_ok=True)
     text = _SETTINGS.format(user=os.geteuid(), group=os.getegid())
     settings.write_text(text + _SKIP_CPU_PROBE if skip_cpu_probe else text)
     prepare_environment()
-    os.environ["HOME"] = str(root)  # libvirt writes some files there, whatever its root is
+    os.environ["HOME"] = str(root)  # libvirt writes some files to HOME instead of its root directory
 
 
 def prepare_environment() -> None:
@@ -63,11 +64,11 @@ def prepare_environment() -> None:
 def open_connection(root: Path) -> Any:
     """Open a connection to the driver with its directories under `root`, which only one process may use at a time."""
     try:
-        import libvirt  # imported here because it reads the environment when it is loaded
+        import libvirt  # imported here because libvirt reads the environment when it is loaded
     except ImportError as error:
         message = f"libvirt's Python binding cannot be loaded: {error}; install it with `pip install virtshape[guests]`"
         raise DriverError(message) from error
-    libvirt.registerErrorHandler(_ignore, None)  # errors are raised as well
+    libvirt.registerErrorHandler(_ignore, None)  # do not print errors, because they are also raised
     libvirt.virEventRegisterDefaultImpl()
     start_thread(_run_events, "libvirt's event loop")
     try:
@@ -80,14 +81,14 @@ def open_connection(root: Path) -> Any:
 
 
 def _run_events() -> None:
-    import libvirt  # as above
+    import libvirt  # imported here because libvirt reads the environment when it is loaded
 
     while True:
         libvirt.virEventRunDefaultImpl()
 
 
 def exit_process(status: int) -> NoReturn:
-    """End this process at once: libvirt's threads do not survive an orderly interpreter shutdown."""
+    """Exit without interpreter shutdown, during which libvirt's threads could crash."""
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -99,7 +100,7 @@ def _ignore(context: object, error: object) -> None:
 
 
 class _Features(Struct):
-    """The following structs hold the fields of a launch request that determine whether the CPU probe is needed."""
+    """The Hyper-V features in a launch request, which libvirt supports only after it has probed the CPU."""
 
     hyperv: Any = None
     hyperv_passthrough: Any = msgspec.field(name="hypervPassthrough", default=None)
@@ -132,7 +133,7 @@ class _LaunchRequest(Struct):
 
 
 def can_skip_cpu_probe(launch_request: bytes) -> bool:
-    """Return True if libvirt may skip CPU feature probing: the guest is emulated and names no CPU features."""
+    """Return True if libvirt may skip CPU probing: the guest is emulated and requests no CPU or Hyper-V features."""
     read = msgspec.json.decode(launch_request, type=_LaunchRequest)
     domain = read.vmi.spec.domain
     requested = (

@@ -1,7 +1,7 @@
 """
 Limit the size of a guest's log files, which grow for as long as the guest writes to its serial console.
 
-QEMU keeps the files open for appending, so they are shortened in place: the end is kept, the rest is discarded.
+QEMU keeps the files open for appending, so they are shortened in place: only the end of each file is preserved.
 """
 
 import logging

@@ -21,7 +21,7 @@ class Networking:
     def __init__(self, network: GuestNetwork | None = None, chosen: Mapping[PortKey, int] | None = None) -> None:
         self._network = network
         self.ports: Mapping[PortKey, int] | None = chosen
-        """Host ports that the guest's named ports must use; None if any host port is allowed."""
+        """Host ports that the instance's listed ports must use; None if any host port is allowed."""
 
     def start(self, notes: NotePublisher) -> None:
         """Wait until the namespace is connected; publish notes about problems."""
@@ -36,7 +36,7 @@ class Networking:
             notes.replace_note(None, Note(FIELD, message))
 
     def close(self) -> None:
-        """Stop pasta after the guest has ended."""
+        """Stop pasta after the guest has stopped."""
         if self._network is not None:
             self._network.close()
 
@@ -54,7 +54,7 @@ def set_up_network(layout: Layout, earlier: Report | None) -> Networking:
 
 
 def _is_elsewhere(process: int) -> bool:
-    """Return True if a process is in another network namespace; False if it has ended."""
+    """Return True if a process is in another network namespace; False if the process has exited."""
     try:
         return not Path(f"/proc/{process}/ns/net").samefile("/proc/self/ns/net")
     except OSError:

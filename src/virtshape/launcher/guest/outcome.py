@@ -1,4 +1,4 @@
-"""Decide how a guest ended, from the evidence that its launcher process collected, without side effects."""
+"""Decide why a guest stopped, from the evidence that its launcher process collected, without side effects."""
 
 import signal
 from typing import Literal
@@ -12,10 +12,10 @@ class ExitEvidence(Struct, kw_only=True):
     """What was observed about a guest and its QEMU process."""
 
     shut_down: Literal["", "guest", "host"] = ""
-    """Who requested the orderly shutdown."""
+    """Who requested the orderly shutdown; empty if there was no request."""
     panicked: bool = False
     ended_by_us: Literal["", "expired", "kill"] = ""
-    """How the launcher ended the guest, if it did: after the grace period, or immediately."""
+    """How the launcher killed the guest: `expired` after the grace period, `kill` on request; empty if it did not."""
     grace: float = 0.0
     """Grace period in seconds."""
     liveness_failure: str = ""
@@ -30,7 +30,7 @@ class ExitEvidence(Struct, kw_only=True):
 
 
 def is_conclusive(evidence: ExitEvidence) -> bool:
-    """Return True if QEMU has ended and no further event can change the outcome."""
+    """Return True if QEMU has exited and no further event can change the outcome."""
     if evidence.exit_code is None:
         return False
     return (
@@ -43,7 +43,7 @@ def is_conclusive(evidence: ExitEvidence) -> bool:
 
 
 def decide_outcome(evidence: ExitEvidence) -> Report:
-    """Return a report that says how the guest ended: state, reason and message."""
+    """Return a report of why the guest stopped: state, reason and message."""
     if evidence.panicked:
         return Report(state="failed", reason="GuestPanicked", message="the guest's system has panicked")
     if evidence.liveness_failure:
@@ -63,7 +63,7 @@ def decide_outcome(evidence: ExitEvidence) -> Report:
 
 
 def _decide_process_outcome(evidence: ExitEvidence) -> Report:
-    """Return the report for a QEMU process that ended although neither the launcher nor the guest requested it."""
+    """Return the report for a QEMU process that exited although neither the launcher nor the guest requested it."""
     code = evidence.exit_code
     if code is not None and code < 0:
         return Report(state="failed", reason="QemuKilled", message=f"QEMU was killed by {_get_signal_name(-code)}")

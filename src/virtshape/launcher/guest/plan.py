@@ -15,7 +15,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A periodic check of a guest."""
 
     way: Literal["tcp", "http", "exec", "ping"]
-    """TCP connection, HTTP request, command run by the guest agent, or ping of the guest agent."""
+    """How to check: TCP connection, HTTP request, command run by the guest agent, or ping of the guest agent."""
     port: int = 0
     host: str = ""
     """Host to connect to; empty for the guest."""
@@ -39,11 +39,11 @@ class Checks(Struct, frozen=True, kw_only=True, omit_defaults=True):
     readiness: Check | None = None
     """The check whether the guest is ready."""
     liveness: Check | None = None
-    """The check whether the guest is alive; the guest is stopped if it is not."""
+    """The check whether the guest is alive; the guest is stopped if this check fails."""
 
 
 class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of one secret, and the users they are for."""
+    """The files of one secret with keys or passwords, and the users that they are for."""
 
     directory: str
     users: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Login(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A guest that is ready to start."""
+    """The plan for one guest, which is ready to start."""
 
     name: str
     """Domain name."""
@@ -69,8 +69,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     addresses: Mapping[str, tuple[str, ...]] = {}
     """Addresses that user-mode networking assigns, by interface name."""
     netdevs: Mapping[str, str] = {}
-    """QEMU netdev ids of interfaces whose ports can be forwarded, by interface name."""
+    """QEMU netdev IDs of interfaces whose ports can be forwarded, by interface name."""
     port_address: str = LOOPBACK
-    """Host address on which named ports are opened."""
+    """Host address on which the ports in `forwards` are opened."""
     forwards: Mapping[str, tuple[Forward, ...]] = {}
     """Ports that may be forwarded, by interface name; an interface that is not listed has no restriction."""

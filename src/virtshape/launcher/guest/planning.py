@@ -1,7 +1,7 @@
 """
 Turn a launch request into a plan: prepare volumes, design the domain and render its XML.
 
-This runs in a separate process; problems become the report of a guest that cannot start.
+Planning runs in a separate process; problems are returned as the report of a guest that cannot start.
 """
 
 import os

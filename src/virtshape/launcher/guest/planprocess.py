@@ -31,7 +31,7 @@ class _Result(Struct):
 
 
 class Preparation:
-    """A call of `prepare` in a child process, which must be forked before this process starts threads."""
+    """A call to `prepare` in a child process, which must be forked before this process starts threads."""
 
     def __init__(self, prepare: Prepare, directory: Path) -> None:
         self._reader, writer = os.pipe()
@@ -42,7 +42,7 @@ class Preparation:
         os.close(writer)
 
     def wait(self) -> Plan | Report:
-        """Wait for the result and return it."""
+        """Wait until the child has prepared the guest, and return the plan or the report."""
         with os.fdopen(self._reader, "rb") as pipe:
             text = pipe.read()
         with contextlib.suppress(ChildProcessError):

@@ -1,8 +1,8 @@
 """
 Port forwarding into guests with user-mode networking, set up through QEMU's monitor while the guest runs.
 
-Ports are opened on the loopback address of QEMU's network namespace, and named ports possibly on another address. If
-the guest has its own network namespace, pasta forwards named ports from the host's loopback address.
+Ports are opened on the loopback address of QEMU's network namespace; ports that the instance lists may be opened on
+another address. If the guest has its own network namespace, pasta forwards listed ports from the host's loopback.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class ForwardError(Exception):
 
 
 class PortForwarder:
-    """Opens ports and remembers which are open."""
+    """Opens host ports that forward to the guest, and records which ports are open."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class PortForwarder:
         ports: Iterable[OpenPort] = (),
         chosen: Mapping[PortKey, int] | None = None,
     ) -> None:
-        """`ports` are already open; `chosen` maps named ports to the host ports they must use."""
+        """Set up the forwarder; `ports` are already open, and `chosen` maps listed ports to host ports."""
         self._netdevs = plan.netdevs
         self._forwards = plan.forwards
         self._address = plan.port_address
@@ -45,8 +45,8 @@ class PortForwarder:
         self._open = {(one.interface, one.protocol, one.port): one.here for one in ports}
         self._chosen = chosen
 
-    def open_named(self) -> Iterator[OpenPort]:
-        """Open a host port for each named port of the instance, with the same number if possible; yield open ports."""
+    def open_listed(self) -> Iterator[OpenPort]:
+        """Open a host port for each port that the instance lists, with the same number if possible; yield the ports."""
         for interface, forwards in self._forwards.items():
             for forward in forwards:
                 for port in forward.ports:
@@ -61,7 +61,7 @@ class PortForwarder:
                     yield OpenPort(interface=interface, protocol=forward.protocol, port=port, here=here)
 
     def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, named: bool = False) -> int:
-        """Open a host port that forwards to a guest port, and return its number; raise ForwardError on failure."""
+        """Return the host port that forwards to a guest port, and open it if needed; raise ForwardError on failure."""
         interface = self._choose(interface)
         self._require_forwarded(interface, protocol, port)
         key: PortKey = (interface, protocol, port)
@@ -98,7 +98,7 @@ class PortForwarder:
 
 
 def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
-    """Yield the wanted port if it is free, then other free ports, because another program may take a port first."""
+    """Yield the wanted port if it is free and allowed, then other free ports, in case a program takes it first."""
     is_ours = wanted >= FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
     if is_ours and _find_free_port(protocol, address, wanted) is not None:
         yield wanted

@@ -1,4 +1,4 @@
-"""Readiness and liveness probes: run them periodically, and execute tcpSocket, httpGet, exec and ping probes."""
+"""Run readiness and liveness probes (tcpSocket, httpGet, exec, guestAgentPing) periodically."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ AgentCommand = Callable[[str, float], str]
 
 
 class Tally(Struct):
-    """Counts results and changes its state when a threshold is reached."""
+    """Counts probe results, and changes its state when a threshold is reached."""
 
     check: Check
     well: bool
@@ -63,7 +63,7 @@ class ProbeWorkers:
         self._on_liveness_failure = on_liveness_failure
 
     def start(self) -> None:
-        """Probe on threads until the guest has ended."""
+        """Start a thread for each probe. A thread exits when the guest stops or the liveness probe fails."""
         for name, check, follow in (
             ("readiness", self._checks.readiness, self._run_readiness),
             ("liveness", self._checks.liveness, self._run_liveness),
@@ -146,7 +146,7 @@ class Prober:
             return ""
 
     def _is_guest_connected(self, here: int) -> bool:
-        """Return True if the guest accepted the connection: QEMU accepts it before the guest does."""
+        """Return True if the guest itself, and not only QEMU, has accepted the connection."""
         connections = self._list_connections()
         if not connections:
             return True
@@ -171,7 +171,8 @@ class Prober:
             connection.endheaders()
             status = connection.getresponse().status
         except HTTPException as error:
-            return f"invalid HTTP response: {type(error).__name__}"  # its text may be the response of another server
+            # The error's text may quote a response from another server.
+            return f"invalid HTTP response: {type(error).__name__}"
         finally:
             connection.close()
         return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"

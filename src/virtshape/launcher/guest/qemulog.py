@@ -13,7 +13,7 @@ _SHUTDOWN_LINE: Final = re.compile(r"^shutting down|: terminating on signal")
 
 
 def find_last_message(log: Path) -> str:
-    """Return the last line that QEMU itself printed, or an empty string."""
+    """Return the last line that QEMU printed, except shutdown messages, or an empty string."""
     try:
         with log.open("rb") as file:
             file.seek(0, 2)
@@ -31,7 +31,7 @@ def find_last_message(log: Path) -> str:
 
 
 def format_start_error(error: str) -> str:
-    """Return libvirt's message about a failed start; if QEMU exited, return QEMU's output without arguments."""
+    """Return libvirt's message about a failed start; if QEMU exited, return QEMU's errors without its arguments."""
     if _EXITED.match(error) is None:
         return error.strip()
     lines = _TIMESTAMPS.sub("", _EXITED.sub("", error)).splitlines()

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class ReportPublisher:
-    """Holds the latest report; thread-safe."""
+    """Stores and publishes the latest report; thread-safe."""
 
     def __init__(self, path: Path, report: Report) -> None:
         self._path = path
@@ -72,7 +72,7 @@ class ReportPublisher:
         try:
             draft.write_bytes(msgspec.json.encode(report))
             draft.replace(self._path)
-        except OSError as error:  # the guest is still managed if the disk is full
+        except OSError as error:  # continue to manage the guest if the disk is full
             _log.error("writing the report failed: %s; trying again with the next report", error)
 
 

@@ -1,5 +1,5 @@
 """
-Run a launcher process: prepare and start the guest, handle requests, and watch the guest until it ends.
+Run a launcher process: prepare and start the guest, handle requests, and watch the guest until it stops.
 
 The exit status is 0 if the guest succeeded.
 """
@@ -65,7 +65,7 @@ class _Instance(Struct):
 
 
 class _LaunchRequest(Struct):
-    """The fields of a launch request that identify the instance; others are decoded in the child process only."""
+    """The fields of a launch request that identify the instance; the other fields are decoded in the child process."""
 
     vmi: _Instance
 
@@ -77,7 +77,7 @@ def read_guest_name(launch_request: bytes) -> str:
 
 
 def run(directory: Path, prepare: Prepare) -> int:
-    """Run the guest with this directory, or take over from a process that was killed; return the exit status."""
+    """Run the guest, or take over a running guest from a process that was killed; return the exit status."""
     layout = Layout(directory)
     guest = read_guest_name(layout.launch_request.read_bytes())
     logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s %(name)s: {guest}: %(message)s")
@@ -91,14 +91,14 @@ def run(directory: Path, prepare: Prepare) -> int:
         message = f"the path {directory} is too long for the sockets that QEMU needs there"
         return _status(reports.publish(state="failed", reason="NotStarted", message=message))
     try:
-        networking = set_up_network(layout, earlier)  # before this process starts threads
+        networking = set_up_network(layout, earlier)  # must be called before this process starts threads
     except NamespaceError as error:
         return _status(reports.publish(state="failed", reason="NotStarted", message=str(error)))
     return _Process(layout, reports, prepare, networking).run()
 
 
 class _Process:
-    """The parts of a launcher process, in the order in which they start."""
+    """A launcher process: prepares the guest, serves the control socket, and runs the guest until it stops."""
 
     def __init__(self, layout: Layout, reports: ReportPublisher, prepare: Prepare, networking: Networking) -> None:
         self._layout = layout
@@ -156,7 +156,7 @@ class _Process:
         shutdown.close()
 
     def _connect(self) -> Any:
-        """Open libvirt; publish the failure and return None if that fails."""
+        """Connect to libvirt; if that fails, publish the failure and return None."""
         try:
             return open_connection(self._layout.libvirt)
         except DriverError as error:

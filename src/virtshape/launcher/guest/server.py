@@ -1,7 +1,7 @@
 """
 The control socket of a launcher process: one JSON line per request and answer, one thread per connection.
 
-The server executes watch and connect requests itself and passes all others to the handler.
+The server executes watch and connect requests itself and passes all other requests to the handler.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ class ControlServer:
         """Stop accepting connections and wait for pending answers."""
         self._path.unlink(missing_ok=True)
         for connection, thread in list(self._connections.items()):
-            with contextlib.suppress(OSError):  # the client left first
+            with contextlib.suppress(OSError):  # the client has already disconnected
                 connection.shutdown(socket.SHUT_RD)
             thread.join(DRAIN_SECONDS)
 
@@ -57,7 +57,7 @@ class ControlServer:
             with connection, connection.makefile("rwb") as stream:
                 while line := stream.readline(MAX_LINE_BYTES):
                     self._handle(line, stream, connection)
-        except OSError:  # the client left
+        except OSError:  # the client has disconnected
             pass
         finally:
             del self._connections[connection]
@@ -74,9 +74,9 @@ class ControlServer:
                 return self._pass_connection(request, stream, connection)
             answer = self.answer(request)
         except Exception as error:
-            if isinstance(error, OSError) and isinstance(request, Watch | Connect):  # the client left
+            if isinstance(error, OSError) and isinstance(request, Watch | Connect):  # the client has disconnected
                 raise
-            _log.exception("request %s failed; its client gets the error", type(request).__name__)
+            _log.exception("request %s failed; returning the error to the client", type(request).__name__)
             answer = Answer(error=f"the launcher process failed: {error!r}")
         return _send(stream, answer)
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from virtshape.launcher.threads import NotePublisher, start_thread
 
+FIELD: Final = "spec.terminationGracePeriodSeconds"
 RETRY_SECONDS: Final = 5.0
 """How often to repeat the request: a guest that is still booting ignores the power button."""
 
@@ -25,6 +26,7 @@ class GracefulShutdown:
         self._closed = False
         self._notes = notes
         self._is_started = False
+        self._attempt: threading.Thread | None = None
 
     def request(self, grace: float) -> None:
         """Shut the guest down, and kill it after `grace` seconds."""
@@ -36,11 +38,10 @@ class GracefulShutdown:
             self._changed.notify_all()
             if not self._is_started:
                 self._is_started = True
-                field = "spec.terminationGracePeriodSeconds"
-                start_thread(self._run, "stopping the guest", field=field, notes=self._notes)
+                start_thread(self._run, "ending the grace period", field=FIELD, notes=self._notes)
 
     def close(self) -> None:
-        """Stop the thread after the guest has ended."""
+        """Stop both threads after the guest has stopped or was killed."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -58,6 +59,16 @@ class GracefulShutdown:
                 expired = now >= self._deadline
             if expired:
                 self._expire(self._grace)
+                self.close()
                 return
             next_attempt += RETRY_SECONDS
+            self._try_shutdown()
+
+    def _try_shutdown(self) -> None:
+        """Request a shutdown on another thread: libvirt waits for QEMU, which may never answer."""
+        if self._attempt is None or not self._attempt.is_alive():
+            self._attempt = start_thread(self._request_shutdown, "stopping the guest", field=FIELD, notes=self._notes)
+
+    def _request_shutdown(self) -> None:
+        if not self._closed:
             self._shut_down()

@@ -1,7 +1,7 @@
 """
 Attach disks to a running guest and detach them.
 
-The supervisor adds the volume, the disk and the mount to the launch request before it requests the disk.
+The supervisor adds the volume, the disk and the mount to the launch request before it asks to attach the disk.
 """
 
 import xml.etree.ElementTree as ET
@@ -23,7 +23,7 @@ from virtshape.launcher.volumes.task import VolumeError
 _ALIAS: Final = "ua-"
 """Prefix of user-defined device aliases."""
 _IN_PROGRESS: Final = "in the process of unplug"
-"""Part of QEMU's message if the guest has not answered an earlier request."""
+"""The part of QEMU's error message that means: the guest has not released the disk after an earlier request."""
 
 
 def attach_volume(domain: Any, layout: Layout, name: str) -> None:
@@ -37,7 +37,7 @@ def attach_volume(domain: Any, layout: Layout, name: str) -> None:
 
 
 def detach_volume(domain: Any, name: str) -> None:
-    """Ask the guest to release the disk of a volume; do nothing if it has no such disk or was asked already."""
+    """Ask the guest to release the disk of a volume; do nothing if the guest has no such disk or was asked already."""
     if all(volume.name != name for volume in inspect_domain(domain.XMLDesc(0), {}).volumes):
         return
     try:

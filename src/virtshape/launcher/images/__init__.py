@@ -1,1 +1,1 @@
-"""Disk images: inspect, fetch, unpack, convert and clone them; targets are replaced atomically."""
+"""Inspect, fetch, unpack, convert and clone disk images; targets are replaced atomically."""

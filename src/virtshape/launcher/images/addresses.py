@@ -1,7 +1,8 @@
 """
-Decide which addresses imports may connect to: public ones, and those in networks that the administrator allows.
+Decide which addresses imports may connect to: public addresses, and networks that the administrator allows.
 
-Hosts are resolved first, and the connection goes to exactly the address that was checked. This prevents DNS rebinding.
+Hosts are resolved first, and the connection goes to exactly the address that was checked. Connecting to the checked
+address prevents DNS rebinding.
 """
 
 import socket
@@ -35,7 +36,7 @@ _SPECIAL_IPV4: Final = tuple(
         "240.0.0.0/4",
     )
 )
-"""IANA's special-purpose, multicast and reserved blocks; those in `ipaddress` depend on the Python version."""
+"""IANA's special-purpose, multicast and reserved blocks; the lists in `ipaddress` depend on the Python version."""
 _METADATA_IPV4: Final = IPv4Address("168.63.129.16")
 """Public address at which every VM in Azure reaches the services of its host."""
 _PUBLIC_IPV6: Final = IPv6Network("2000::/3")
@@ -46,7 +47,7 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 
 class ForbiddenAddressError(TransferError):
-    """No address of the server is permitted."""
+    """Imports are not permitted to connect to this address."""
 
 
 def connect(host: str, port: int, timeout: float | None, allowed: tuple[str, ...]) -> socket.socket:
@@ -66,13 +67,13 @@ def connect(host: str, port: int, timeout: float | None, allowed: tuple[str, ...
 
 
 def require_allowed_host(host: str, port: int, allowed: tuple[str, ...]) -> None:
-    """Raise ForbiddenAddressError unless all addresses of a proxied host are permitted; unresolvable names pass."""
+    """Raise ForbiddenAddressError if a host behind a proxy has a forbidden address; ignore hosts without addresses."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except socket.gaierror:
         return
     refused = [one for one in found if not is_permitted(_read(str(one[4][0])), allowed)]
-    if refused:  # one is enough, because the proxy chooses the address
+    if refused:  # one forbidden address is enough, because the proxy chooses the address
         raise _refuse(refused)
 
 

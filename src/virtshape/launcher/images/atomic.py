@@ -17,7 +17,7 @@ _LEFTOVER: Final = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.partial")
 @contextmanager
 def replace_file(target: Path, mode: int = 0o600, *, durable: bool = True) -> Iterator[Path]:
     """
-    Yield a temporary path to write to; rename it to the target at the end, or remove it on an exception.
+    Yield a temporary path to write to; rename the file to the target at the end, or remove it on an exception.
 
     Without `durable`, the file may be empty after a host crash.
     """

@@ -17,31 +17,33 @@ from msgspec import Struct
 
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.manifest import (
+    MAX_INDEX_DEPTH,
     MAX_MANIFEST_BYTES,
     Descriptor,
     Layer,
     choose_image,
     digest_of,
+    find_config,
     list_layers,
     parse_manifest,
-    require_digest_form,
+    require_digest,
 )
 from virtshape.launcher.images.tar import TarError, TarReader
 
 _LAYOUT: Final = "oci-layout"
 _INDEX: Final = "index.json"
 _DOCKER_MANIFEST: Final = "manifest.json"
-_DEEPEST_INDEX: Final = 4
 MAX_ENTRIES: Final = 100_000
 _TAR_MAGIC: Final = b"ustar"
 _TAR_MAGIC_AT: Final = 257
 
 
 class ImageContent(NamedTuple):
-    """Digest and layers of an image, lowest layer first."""
+    """Digest of an image, its layers (lowest first), and the blob with its configuration, if any."""
 
     digest: str
     layers: list[Layer]
+    config: Layer | None = None
 
 
 class Bundle(Protocol):
@@ -151,18 +153,23 @@ def read_content(bundle: Bundle, architecture: str) -> ImageContent:
         return _read_oci(bundle, architecture)
     if bundle.has(_DOCKER_MANIFEST):
         return _read_docker(bundle)
-    raise RefusedImageError("this is neither an OCI layout nor a `docker save` archive")
+    raise RefusedImageError("it is neither an OCI layout nor the output of `docker save`")
 
 
 def _read_oci(bundle: Bundle, architecture: str) -> ImageContent:
     manifest = parse_manifest(_read(bundle, _INDEX))
     digest = ""
-    for _ in range(_DEEPEST_INDEX):
+    for _ in range(MAX_INDEX_DEPTH):
         if manifest.layers is not None:
-            return ImageContent(digest, [one._replace(name=_name_blob(one.digest)) for one in list_layers(manifest)])
+            config = find_config(manifest)
+            return ImageContent(
+                digest,
+                [one._replace(name=_name_blob(one.digest)) for one in list_layers(manifest)],
+                config._replace(name=_name_blob(config.digest)) if config is not None else None,
+            )
         chosen: Descriptor = choose_image(manifest, architecture)
         content = _read(bundle, _name_blob(chosen.digest))
-        require_digest_form(content, chosen.digest)
+        require_digest(content, chosen.digest)
         manifest, digest = parse_manifest(content), chosen.digest
     raise RefusedImageError("the container image's indexes are nested too deeply")
 
@@ -194,7 +201,15 @@ def _read_docker(bundle: Bundle) -> ImageContent:
     if len(digests) != len(images[0].layers):
         raise RefusedImageError("the archive does not have the digests of its layers")
     layers = [Layer(name, digest) for name, digest in zip(images[0].layers, digests, strict=True)]
-    return ImageContent(digest_of(configuration), layers)
+    digest = digest_of(configuration)
+    return ImageContent(digest, layers, Layer(images[0].config, digest))
+
+
+def read_config(bundle: Bundle, config: Layer) -> bytes:
+    """Return the content of an image's configuration; raise RefusedImageError if its digest does not match."""
+    content = _read(bundle, config.name)
+    require_digest(content, config.digest)
+    return content
 
 
 def _name_blob(digest: str) -> str:

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from virtshape.launcher.images.atomic import sync, write_atomically
+from virtshape.launcher.images.imageconfig import ImageConfig
 from virtshape.launcher.images.layers import Found
 from virtshape.launcher.images.progress import Progress
 
@@ -50,7 +51,7 @@ class ContainerDisk(Struct, frozen=True):
 
 
 class NameRecord(Struct, omit_defaults=True):
-    """The digest that a reference last resolved to."""
+    """The digest that an image reference last resolved to."""
 
     name: str
     digest: str
@@ -71,20 +72,20 @@ def hash_credentials(user: str, password: str, salt: bytes | None = None) -> str
 
 
 class Cache:
-    """A directory of disks and other files, by image digest."""
+    """A directory with disks and other files from container images, by image digest."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def find_name(self, name: str) -> NameRecord | None:
-        """Return what a reference last resolved to, or None."""
+        """Return the record of the digest that an image reference last resolved to, or None."""
         try:
             return msgspec.json.decode(self._note(name).read_bytes(), type=NameRecord)
         except FileNotFoundError:
             return None
 
     def set_name(self, record: NameRecord) -> None:
-        """Store what a reference resolves to."""
+        """Store the digest that an image reference resolves to."""
         write_atomically(self._note(record.name), msgspec.json.encode(record))
 
     def find_disk(self, digest: str, path: str) -> ContainerDisk | None:
@@ -98,12 +99,23 @@ class Cache:
         return disk if Path(disk.path).exists() else None
 
     def keep_disk(self, digest: str, path: str, file: Path, form: Literal["raw", "qcow2"], size: int) -> ContainerDisk:
-        """Move an inspected disk into the cache, by its path in the image; its description is written last."""
+        """Move an inspected disk into the cache under its path in the image; write its description last."""
         note = self._describe(digest, path)
         disk = ContainerDisk(str(note.with_suffix(".disk")), form, size, digest)
         _move(file, Path(disk.path))
         write_atomically(note, msgspec.json.encode(disk), 0o444)
         return disk
+
+    def find_config(self, digest: str) -> ImageConfig | None:
+        """Return the cached configuration of an image, or None."""
+        try:
+            return msgspec.json.decode(self._locate_config(digest).read_bytes(), type=ImageConfig)
+        except FileNotFoundError:
+            return None
+
+    def keep_config(self, digest: str, config: ImageConfig) -> None:
+        """Store the configuration of an image."""
+        write_atomically(self._locate_config(digest), msgspec.json.encode(config), 0o444)
 
     def find_files(self, digest: str, paths: Iterable[str]) -> Path | None:
         """Return the directory with exactly these files of an image, or None."""
@@ -113,7 +125,7 @@ class Cache:
         return home if home.exists() else None
 
     def keep_files(self, digest: str, found: list[Found], scratch: Path) -> Path:
-        """Move files into the cache and return their directory, in which they have their paths in the image."""
+        """Move files into the cache and return their directory, in which they have the same paths as in the image."""
         tree = scratch / "tree"
         for one in found:
             _move(one.path, tree / one.name.lstrip("/"))
@@ -145,7 +157,7 @@ class Cache:
 
     def prune(self, limit: int, list_paths_in_use: Callable[[], Iterable[str]]) -> None:
         """
-        Remove the least recently used images until the others take at most `limit` bytes.
+        Remove the least recently used images until the remaining images use at most `limit` bytes.
 
         Images with paths in use, images used in the last ten minutes and images that are being fetched are kept.
         """
@@ -171,7 +183,7 @@ class Cache:
             note.unlink(missing_ok=True)
 
     def _remove(self, image: _Image) -> bool:
-        """Remove an image unless it was used or locked meanwhile; return True if it was removed."""
+        """Remove an image unless it has been used or locked since it was listed; return True if it was removed."""
         with self._lock_for_removal(image.home.name) as is_locked:
             if not is_locked or not image.home.exists():
                 return False
@@ -185,7 +197,7 @@ class Cache:
 
     @contextmanager
     def _lock_for_removal(self, name: str) -> Iterator[bool]:
-        """Lock an image and remove the lock file at the end; yield False if another fetch has the lock."""
+        """Lock an image and remove the lock file at the end; yield False if another fetch holds the lock."""
         descriptor = self._try_lock(name)
         if descriptor is None:
             yield False
@@ -197,7 +209,7 @@ class Cache:
             os.close(descriptor)
 
     def _try_lock(self, name: str) -> int | None:
-        """Return a descriptor that holds the lock of an image, or None if the lock is taken."""
+        """Return a descriptor that holds the lock of an image, or None if another process holds it."""
         path = self._directory / "locks" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -222,6 +234,9 @@ class Cache:
     def _home(self, digest: str) -> Path:
         return self._directory / "disks" / _name_file(digest)
 
+    def _locate_config(self, digest: str) -> Path:
+        return self._home(digest) / "config.json"
+
     def _describe(self, digest: str, path: str) -> Path:
         return self._home(digest) / f"{_shorten(path) if path else 'only'}.json"
 
@@ -235,7 +250,7 @@ def _move(file: Path, target: Path) -> None:
 
 
 def _list_images(disks: Path) -> Iterator[_Image]:
-    """Yield the cached images with their size on disk; skip those that are removed meanwhile."""
+    """Yield the cached images with their size on disk; skip images that another process removes."""
     for home in disks.iterdir() if disks.exists() else ():
         with suppress(FileNotFoundError):
             used = home.stat().st_mtime

@@ -1,5 +1,5 @@
 """
-Copy images by reflink if the file system supports it; otherwise copy the data and keep the holes.
+Copy images by reflink if the file system supports it; otherwise copy the data and preserve holes.
 
 The copy is independent of its source.
 """
@@ -30,7 +30,7 @@ _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENO
 
 
 def copy_file(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
-    """Copy a file without following links, extend the copy to `size` bytes if it is smaller, and return the method."""
+    """Copy a file without following links, extend the copy to `size` bytes, and return the method that was used."""
     reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

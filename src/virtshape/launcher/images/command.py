@@ -37,7 +37,7 @@ def run(
     Run a program and return its output, at most one MiB.
 
     `memory` limits its address space in bytes; if it is set, `seconds` limits the CPU time too. `beat` is called ten
-    times a second; if it raises, the program is killed. `successes` are the exit codes that mean success.
+    times a second; if `beat` raises, the program is killed. `successes` are the exit codes that mean success.
     """
     limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
     environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
@@ -66,7 +66,7 @@ def run(
 
 
 def _open_bounded_memory() -> IO[bytes]:
-    """Return a memory file of fixed size: a damaged image can make a program print errors endlessly."""
+    """Return an in-memory file of fixed size, because a damaged image can make a program print errors endlessly."""
     file = os.fdopen(os.memfd_create("errors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
     file.truncate(MAX_OUTPUT)
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
@@ -110,7 +110,7 @@ def _await(
 
 
 def _read_available(pipe: int, output: bytearray) -> bool:
-    """Read some output and drop what exceeds the limit; return False if there is no more at the moment."""
+    """Read available output, and drop output above the limit; return False if no output is available."""
     try:
         data = os.read(pipe, _CHUNK)
     except BlockingIOError:

@@ -100,7 +100,7 @@ class ChunkReader(io.RawIOBase):
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True, because the file is always readable."""
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # callers always pass a memoryview

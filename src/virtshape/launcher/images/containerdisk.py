@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NamedTuple
 
-from virtshape.launcher.images.bundle import ImageContent, is_bundle, open_bundle, read_content
+from virtshape.launcher.images.bundle import ImageContent, is_bundle, open_bundle, read_config, read_content
 from virtshape.launcher.images.cache import Cache, ContainerDisk, NameRecord, hash_credentials
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.imageconfig import ImageConfig, parse_image_config
 from virtshape.launcher.images.inspection import inspect_image
 from virtshape.launcher.images.layers import OpenLayer, extract, find_layer_limit
 from virtshape.launcher.images.manifest import Layer
@@ -28,10 +29,11 @@ _ANONYMOUS: Final = Access()
 
 
 class _OpenImage(NamedTuple):
-    """An image: its content, a function to open its layers, and whether it was opened with credentials."""
+    """An image: its content, functions to read its layers and configuration, and whether credentials were used."""
 
     content: ImageContent
     open_layer: OpenLayer
+    read_config: Callable[[Layer], bytes]
     is_private: bool = False
 
 
@@ -65,7 +67,7 @@ class ContainerImages:
     def find_disk(
         self, image: str, path: str = "", architecture: str = "amd64", access: Access = _ANONYMOUS
     ) -> ContainerDisk | None:
-        """Return a cached disk that these credentials give access to, or None; does not access the network."""
+        """Return a cached disk that these credentials grant access to, or None, without using the network."""
         known = self._cache.find_name(_name(parse_reference(image), architecture))
         if known is None or not known.allows(access.user, access.password):
             return None
@@ -85,8 +87,8 @@ class ContainerImages:
         """
         Return the disk at a path in an image, or the only one in `/disk`; `policy` is the image pull policy.
 
-        A cached image that was pulled with credentials is used if the caller has the same ones. With other credentials,
-        the registry is asked for the manifest again. `limit` is the maximum size of the disk.
+        A cached image that was pulled with credentials is used if the caller has the same credentials; otherwise, the
+        registry is asked for the manifest again. `limit` is the maximum size of the disk in bytes.
         """
         reference = parse_reference(image)
         local = self._files.get(reference)
@@ -111,6 +113,41 @@ class ContainerImages:
             self._cache.set_name(NameRecord(_name(reference, architecture), content.digest, used))
         return disk
 
+    def fetch_config(
+        self,
+        image: str,
+        *,
+        policy: Policy | None = None,
+        access: Access = _ANONYMOUS,
+        architecture: str = "amd64",
+        progress: Progress = ignore,
+    ) -> ImageConfig:
+        """
+        Return the configuration of an image (empty for a local disk image), without fetching its layers.
+
+        If the image was pulled with these credentials, the pulled version is read, unless the policy is Always, which
+        is the default for the tag `latest`. Otherwise the current version is read.
+        """
+        reference = parse_reference(image)
+        local = self._files.get(reference)
+        if local is not None and not is_bundle(local):
+            return ImageConfig()
+        policy = policy or ("Always" if reference.is_latest else "IfNotPresent")
+        known = self._cache.find_name(_name(reference, architecture)) if local is None and policy != "Always" else None
+        if known is None or not known.allows(access.user, access.password):
+            return self._read_config(image, access, architecture, progress)
+        config = self._cache.find_config(known.digest)
+        if config is None:
+            pinned = str(reference._replace(tag="", digest=known.digest))
+            config = self._read_config(pinned, access, architecture, progress)
+            self._cache.keep_config(known.digest, config)
+        return config
+
+    def _read_config(self, image: str, access: Access, architecture: str, progress: Progress) -> ImageConfig:
+        with self._open(image, access, architecture, self._limit, progress) as opened:
+            config = opened.content.config
+            return parse_image_config(opened.read_config(config)) if config is not None else ImageConfig()
+
     def fetch_files(
         self,
         image: str,
@@ -122,7 +159,7 @@ class ContainerImages:
     ) -> Path:
         """Return a directory with files of an image, such as a kernel and initrd, under their paths in the image."""
         with (
-            self._open(image, access, architecture, self._limit, progress) as (content, open_layer, _),
+            self._open(image, access, architecture, self._limit, progress) as (content, open_layer, _, _),
             self._cache.lock(content.digest, progress) as scratch,
         ):
             kept = self._cache.find_files(content.digest, paths)
@@ -142,7 +179,7 @@ class ContainerImages:
         self, content: ImageContent, open_layer: OpenLayer, path: str, limit: int | None, progress: Progress
     ) -> ContainerDisk:
         with self._cache.lock(content.digest, progress) as scratch:
-            disk = self._cache.find_disk(content.digest, path)  # another process may have fetched it meanwhile
+            disk = self._cache.find_disk(content.digest, path)  # another process may have fetched it in the meantime
             if disk is not None:
                 return disk
             found = extract(content.layers, open_layer, _select(path), scratch, limit, progress)
@@ -157,19 +194,20 @@ class ContainerImages:
     def _open(
         self, image: str, access: Access, architecture: str, limit: int | None, progress: Progress
     ) -> Iterator[_OpenImage]:
-        """Open an image whose disks have at most `limit` bytes; add the image's name to refusals."""
+        """Open an image whose disks have at most `limit` bytes; add the image's name to error messages."""
         reference = parse_reference(image)
         local = self._files.get(reference)
         try:
             if local is not None:
                 with open_bundle(local) as bundle:
                     content = read_content(bundle, architecture)
-                    yield _OpenImage(content, lambda layer, _: bundle.open(layer.name))
+                    yield _OpenImage(content, lambda layer, _: bundle.open(layer.name), partial(read_config, bundle))
             elif self._from_registries:
                 access = access._replace(networks=self._networks)
                 registry = Registry(reference, access, self._plain, lambda: progress(0, None))
                 content = registry.read_content(architecture)
-                yield _OpenImage(content, partial(self._fetch_layer, registry, limit), registry.is_private)
+                fetch_layer = partial(self._fetch_layer, registry, limit)
+                yield _OpenImage(content, fetch_layer, registry.fetch_config, registry.is_private)
             else:
                 raise TransferError(f"image {image} is not configured in config.yaml, and registries are disabled")
         except RefusedImageError as error:
@@ -186,7 +224,7 @@ class ContainerImages:
 
 def _use_file(image: str, path: Path) -> ContainerDisk:
     try:
-        info = inspect_image(path, thorough=False)  # repeated at every start, so without the slow check
+        info = inspect_image(path, thorough=False)  # runs at every start, so the slow check is skipped
         return ContainerDisk(str(path), _validate_format(info.format), info.size)
     except RefusedImageError as error:
         raise RefusedImageError(f"{image}: {error}") from error

@@ -1,7 +1,7 @@
 """
 Detect image formats and references to other files from the first and last bytes of a file.
 
-This is done before any program opens an image, so that a malicious image cannot make a program open other files.
+Detection runs before any program opens an image, so that a malicious image cannot make a program open other files.
 """
 
 import struct
@@ -49,7 +49,7 @@ class Qcow2(NamedTuple):
 
 
 def detect_format(head: bytes, tail: bytes = b"") -> str:
-    """Return the format of an image or archive; `raw` if it is unknown."""
+    """Return the format of an image or archive; `raw` if the format is unknown."""
     for magic, name in _AT_START:
         if head.startswith(magic):
             return name
@@ -61,7 +61,7 @@ def detect_format(head: bytes, tail: bytes = b"") -> str:
 
 
 def parse_qcow2(head: bytes) -> Qcow2 | None:
-    """Parse the header of a qcow2 image; return None if it is truncated or has an unknown version."""
+    """Parse the header of a qcow2 image; return None if the header is truncated or has an unknown version."""
     if len(head) < _QCOW2.size:
         return None
     version, backing_at, backing_length, _, size, crypt, incompatible, _, _, _, length = _QCOW2.unpack_from(head)
@@ -116,7 +116,7 @@ def _find_qcow2_reference(header: Qcow2 | None) -> str | None:
 
 
 def _find_vmdk_reference(head: bytes) -> str | None:
-    """Return why a VMDK needs other files; None for a self-contained one: a sparse extent with a capacity."""
+    """Return why a VMDK needs other files; None if it is self-contained, that is, a sparse extent with a capacity."""
     if not head.startswith(b"KDMV") or struct.unpack_from("<Q", head.ljust(20, b"\0"), 12)[0] == 0:
         return "it is a VMDK that describes other files; convert it to a self-contained image first"
     if b"parentfilenamehint" in head.lower():

@@ -1,7 +1,8 @@
 """
-Download files with retries, resumption and checksums; the target is created only when complete and verified.
+Download files with retries, resumption and checksums; the target is created only after the file is verified.
 
-A partial download is kept next to the target. The next call resumes it if the file on the server is unchanged.
+A partial download is kept next to the target. The next call resumes a partial download if the file on the server is
+unchanged.
 """
 
 import fcntl
@@ -29,7 +30,7 @@ ATTEMPTS: Final = 5
 FIRST_PAUSE: Final = 0.5
 MAX_PAUSE: Final = 20.0
 SLOWEST: Final = 1024
-"""Minimum bytes per second, averaged over SLOW_SECONDS; a slow download would block others from starting."""
+"""Minimum bytes per second, averaged over SLOW_SECONDS; a slow download would prevent other downloads from starting."""
 SLOW_SECONDS: Final = 60.0
 _CHUNK: Final = 1 << 18
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -108,7 +109,7 @@ def _receive(
         if (now := time.monotonic()) - since >= SLOW_SECONDS:
             if partial.size - before < SLOWEST * SLOW_SECONDS:
                 raise SlowServerError(
-                    f"the server sends too slowly: {partial.size - before} bytes in {SLOW_SECONDS:g} seconds, "
+                    f"the server sends too slowly: {partial.size - before} bytes in {SLOW_SECONDS:g} seconds; "
                     f"at least {SLOWEST} bytes per second are required"
                 )
             since, before = now, partial.size
@@ -148,7 +149,7 @@ def _pause(failures: int, beat: Callable[[], None]) -> None:
 
 
 class _Origin(Struct):
-    """The origin of a partial download."""
+    """The URL and the validator of a partial download."""
 
     url: str
     validator: str

@@ -1,5 +1,5 @@
 """
-Errors of image operations. All derive from ImageError, and their messages are shown to users.
+Errors of image operations. All errors derive from ImageError, and their messages are shown to users.
 
 Retrying may help after TransferError and NoSpaceError, but not after RefusedImageError.
 """

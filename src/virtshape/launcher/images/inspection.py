@@ -39,7 +39,7 @@ class ImageInfo(NamedTuple):
 
 def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True) -> ImageInfo:
     """
-    Inspect an image; raise RefusedImageError if it is invalid, not self-contained or larger than the limit.
+    Inspect an image; raise RefusedImageError if the image is invalid, not self-contained or larger than the limit.
 
     `thorough` also checks for missing or damaged parts, which QEMU would show to the guest as zeros.
     """

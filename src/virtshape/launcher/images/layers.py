@@ -27,7 +27,7 @@ MAX_FILES: Final = 1000
 MAX_HIDDEN_BYTES: Final = 16 << 20
 """Maximum memory for the names of files that the layers of an image hide in lower layers."""
 _NAME_OVERHEAD: Final = 128
-"""Bytes that a set needs for a name, in addition to its length."""
+"""Bytes that a set needs for each name, in addition to the length of the name."""
 MAX_OTHER_BYTES: Final = 1 << 30
 _CHUNK: Final = 1 << 20
 _WHITEOUT: Final = ".wh."
@@ -52,7 +52,7 @@ def extract(
     progress: Progress,
 ) -> list[Found]:
     """
-    Extract the wanted files into a directory; files in upper layers hide those in lower ones.
+    Extract the wanted files into a directory; files in upper layers hide files in lower layers.
 
     `limit` is the maximum total size of the files; a layer may unpack to twice that plus MAX_OTHER_BYTES.
     """
@@ -114,7 +114,9 @@ class _View:
             self._hidden_bytes += len(name) + _NAME_OVERHEAD
             hidden.add(name)
         if self._hidden_bytes > MAX_HIDDEN_BYTES:
-            raise RefusedImageError(f"the container image hides more than {MAX_HIDDEN_BYTES} bytes of names")
+            raise RefusedImageError(
+                f"the names that the container image's layers delete exceed the limit of {MAX_HIDDEN_BYTES} bytes"
+            )
 
     def _is_hidden(self, name: str) -> bool:
         return any(part in self._hidden for part in _list_ancestors(name))

@@ -14,6 +14,8 @@ from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.reference import DIGEST
 
 MAX_MANIFEST_BYTES: Final = 4 << 20
+MAX_INDEX_DEPTH: Final = 4
+"""Maximum depth of nested indexes that refer to the manifest of an image."""
 MAX_LAYERS: Final = 500
 """Maximum number of layers in a container image; container runtimes allow 127."""
 INDEXES: Final = (
@@ -42,16 +44,23 @@ class Descriptor(Struct, frozen=True, rename="camel"):
     platform: Platform | None = None
 
 
+class ConfigDescriptor(Struct, frozen=True):
+    """A reference to the configuration of an image."""
+
+    digest: str = ""
+
+
 class Manifest(Struct, frozen=True, rename="camel"):
     """An image manifest with its layers, lowest first; or an index with one image per platform."""
 
     media_type: str = ""
+    config: ConfigDescriptor | None = None
     layers: list[Descriptor] | None = None
     manifests: list[Descriptor] | None = None
 
 
 class Layer(NamedTuple):
-    """A layer: its name in the bundle or registry, and its digest."""
+    """A layer or other blob: its name in the bundle or registry, and its digest."""
 
     name: str
     digest: str
@@ -66,7 +75,9 @@ def parse_manifest(content: bytes) -> Manifest:
         raise RefusedImageError(f"the container image's manifest cannot be read: {error}") from error
     for descriptor in [*(manifest.layers or ()), *(manifest.manifests or ())]:
         if not DIGEST.fullmatch(descriptor.digest):
-            raise RefusedImageError(f"the container image's manifest has no sha256 digest but {descriptor.digest!r}")
+            raise RefusedImageError(
+                f"the container image's manifest contains {descriptor.digest!r}, which is not a sha256 digest"
+            )
     if manifest.layers is None and manifest.manifests is None:
         raise RefusedImageError("the container image's manifest is of an unknown kind: it has no layers")
     return manifest
@@ -82,7 +93,7 @@ def choose_image(index: Manifest, architecture: str) -> Descriptor:
     if len(plain) != 1:
         known = sorted({one.platform.architecture for one in offered if one.platform is not None})
         raise RefusedImageError(
-            f"the container image has nothing for {architecture}, only for {', '.join(known) or 'none'}"
+            f"the container image does not support {architecture}; it supports: {', '.join(known) or 'none'}"
         )
     return plain[0]
 
@@ -94,12 +105,18 @@ def list_layers(manifest: Manifest) -> list[Layer]:
     return [Layer(one.digest, one.digest, one.size) for one in manifest.layers or ()]
 
 
+def find_config(manifest: Manifest) -> Layer | None:
+    """Return the blob with the configuration of an image; None if the manifest has no valid digest for it."""
+    digest = manifest.config.digest if manifest.config is not None else ""
+    return Layer(digest, digest) if DIGEST.fullmatch(digest) else None
+
+
 def digest_of(content: bytes) -> str:
     """Return the sha256 digest of content in the format of manifests."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def require_digest_form(content: bytes, digest: str) -> None:
+def require_digest(content: bytes, digest: str) -> None:
     """Raise RefusedImageError if content does not have this digest."""
     if digest_of(content) != digest:
         raise RefusedImageError(f"the container image has the wrong digest: {digest_of(content)} instead of {digest}")

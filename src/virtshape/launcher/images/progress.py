@@ -1,8 +1,8 @@
 """
 Progress callbacks for long operations, which can also cancel the operations.
 
-Functions that take a `Progress` call it a few times a second, in their own thread. An exception from the callback
-cancels the operation: temporary files are removed, and the target is not created.
+Functions with a `Progress` parameter call it a few times a second, in their own thread. An exception from the callback
+cancels the operation: the target is not created, and temporary files are removed unless they can be resumed.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from threading import Event
 from virtshape.launcher.images.errors import StoppedError
 
 Progress = Callable[[int, int | None], None]
-"""Called with the number of bytes done and the total, or None if that is unknown."""
+"""Called with the number of bytes done and the total number, which is None if it is unknown."""
 
 
 def ignore(_done: int, _total: int | None) -> None:
-    """Ignore the progress."""
+    """Do nothing: the default progress callback."""
 
 
 def until(stop: Event, progress: Progress = ignore) -> Progress:

@@ -1,8 +1,8 @@
 """
 Create qcow2 images, and convert images to other formats.
 
-New qcow2 images are created atomically, and rendered here: running qemu-img would delay the start of guests. Sources
-must have been inspected: they are opened with the given format.
+New qcow2 images are created atomically, without qemu-img, which would delay the start of guests. Sources must have been
+inspected, because they are opened with the given format.
 """
 
 import struct
@@ -68,7 +68,7 @@ def make_overlay(target: Path, base: Path, base_format: str, size: int) -> None:
 def convert(
     source: Path, source_format: str, target: Path, target_format: Literal["raw", "qcow2"], progress: Progress = ignore
 ) -> None:
-    """Convert an image to another format; write directly to the target and keep holes."""
+    """Convert an image to another format; write directly to the target and preserve holes."""
     total = source.stat().st_size
 
     def beat() -> None:

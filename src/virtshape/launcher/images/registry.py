@@ -1,8 +1,8 @@
 """
 Client for container registries (OCI distribution protocol): manifests by tag or digest, blobs by digest.
 
-The digest of everything that is requested by digest is verified. Plain HTTP is used for loopback addresses and for
-registries that are configured so.
+If content is requested by digest, its digest is verified. Plain HTTP is used for loopback addresses and for
+registries that are configured to use it.
 """
 
 import re
@@ -22,13 +22,15 @@ from virtshape.launcher.images.errors import RefusedImageError, TransferError
 from virtshape.launcher.images.manifest import (
     INDEXES,
     MANIFESTS,
+    MAX_INDEX_DEPTH,
     MAX_MANIFEST_BYTES,
     Layer,
     choose_image,
     digest_of,
+    find_config,
     list_layers,
     parse_manifest,
-    require_digest_form,
+    require_digest,
 )
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.reference import Reference
@@ -37,7 +39,6 @@ from virtshape.launcher.images.web import Access, RefusedRequestError, describe_
 _LOOPBACK: Final = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?")
 _PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
 _UNAUTHORIZED: Final = 401
-_DEEPEST_INDEX: Final = 4
 _CHUNK: Final = 64 * 1024
 MANIFEST_SECONDS: Final = 60.0
 """Maximum time for a registry to send a manifest or a token."""
@@ -60,7 +61,7 @@ class Registry:
         plain: Collection[str] = (),
         beat: Callable[[], None] = lambda: None,
     ) -> None:
-        """`beat` is called while a manifest is read; if it raises, reading stops."""
+        """Set up the client; `beat` is called while a manifest is read; if `beat` raises, reading stops."""
         is_plain = reference.registry in plain or _LOOPBACK.fullmatch(reference.registry)
         self._scheme = "http" if is_plain else "https"
         self._home = f"{self._scheme}://{reference.server}/v2/{reference.repository}"
@@ -69,18 +70,18 @@ class Registry:
         self._access = access._replace(user="", password="")
         self._beat = beat
         self.is_private = False
-        """Whether the credentials were needed, or might have been."""
+        """Whether the registry may have required the credentials."""
 
     def read_content(self, architecture: str) -> ImageContent:
         """Return the digest and layers of the image for an architecture."""
         version, digest = self._reference.version, self._reference.digest
-        for _ in range(_DEEPEST_INDEX):
+        for _ in range(MAX_INDEX_DEPTH):
             content = self._fetch_manifest(version)
             if digest:
-                require_digest_form(content, digest)
+                require_digest(content, digest)
             manifest = parse_manifest(content)
             if manifest.layers is not None:
-                return ImageContent(digest_of(content), list_layers(manifest))
+                return ImageContent(digest_of(content), list_layers(manifest), find_config(manifest))
             version = digest = choose_image(manifest, architecture).digest
         raise RefusedImageError("the container image's indexes are nested too deeply")
 
@@ -91,6 +92,13 @@ class Registry:
         self._request_with_login(
             lambda: download(url, target, access=self._access, checksum=layer.digest, limit=limit, progress=progress)
         )
+
+    def fetch_config(self, config: Layer) -> bytes:
+        """Return the content of an image's configuration; raise RefusedImageError if its digest does not match."""
+        url = f"{self._home}/blobs/{config.digest}"
+        content = self._request_with_login(lambda: self._read(url, self._access, {}, "configuration"))
+        require_digest(content, config.digest)
+        return content
 
     def _fetch_manifest(self, version: str) -> bytes:
         url = f"{self._home}/manifests/{version}"
@@ -109,7 +117,7 @@ class Registry:
             raise self._explain(error) from error
 
     def _authenticate(self, error: RefusedRequestError) -> None:
-        """Get the credentials that a 401 response asks for; raise TransferError for other errors."""
+        """Get the credentials or the token that a 401 response asks for; raise TransferError for other errors."""
         if error.status != _UNAUTHORIZED:
             raise self._explain(error)
         scheme, _, rest = error.headers.get("WWW-Authenticate", "").partition(" ")
@@ -125,7 +133,7 @@ class Registry:
     def _get_token(self, parameters: dict[str, str]) -> str:
         realm = parameters.pop("realm")
         if urlsplit(realm).scheme != "https" and self._scheme == "https":
-            raise TransferError(f"{self._reference.registry} requests a token from {realm}, which is not secure")
+            raise TransferError(f"{self._reference.registry} requests a token from {realm}, which does not use HTTPS")
         wanted = {"scope": f"repository:{self._reference.repository}:pull", **parameters}
         try:
             answer = self._read(f"{realm}?{urlencode(wanted)}", self._credentials, {})
@@ -144,7 +152,7 @@ class Registry:
             return TransferError(f"container image {self._reference} not found", error.status)
         return error
 
-    def _read(self, url: str, access: Access, headers: dict[str, str]) -> bytes:
+    def _read(self, url: str, access: Access, headers: dict[str, str], what: str = "manifest") -> bytes:
         content, deadline = bytearray(), time.monotonic() + MANIFEST_SECONDS
         with request(url, access, headers) as response:
             while len(content) <= MAX_MANIFEST_BYTES:
@@ -158,4 +166,4 @@ class Registry:
                 if not chunk:
                     return bytes(content)
                 content += chunk
-        raise RefusedImageError(f"the container image's manifest has more than {MAX_MANIFEST_BYTES} bytes")
+        raise RefusedImageError(f"the container image's {what} has more than {MAX_MANIFEST_BYTES} bytes")

@@ -22,7 +22,7 @@ class SparseFile:
     def write(self, chunk: bytes) -> None:
         """Append bytes, with holes for blocks of zeros; raise RefusedImageError if the file would exceed the limit."""
         if self._limit is not None and self.size + len(chunk) > self._limit:
-            raise RefusedImageError(f"is larger than the {self._limit} bytes that are allowed")
+            raise RefusedImageError(f"the image is larger than the {self._limit} bytes that are allowed")
         for start in range(0, len(chunk), _BLOCK):
             block = chunk[start : start + _BLOCK]
             if block != _ZEROS[: len(block)]:

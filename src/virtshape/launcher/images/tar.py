@@ -3,7 +3,7 @@ Read tar archives as streams, with limited memory.
 
 Python's tarfile keeps every entry in memory, reads sparse maps and pax headers without a limit, and parses headers in
 quadratic time in some supported versions. This reader supports ustar, GNU long names and pax, keeps one entry at a
-time, and enforces limits. It writes nothing; callers must validate names and links.
+time, and enforces limits. The reader writes no files; callers must validate names and links.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ class TarReader:
     """
     Iterates over the entries of a tar stream.
 
-    `read` returns the content of the current entry; unread content is skipped with the next entry. The stream may have
+    `read` returns the content of the current entry; the iterator skips unread content. The stream may have
     at most `limit` bytes and `most_entries` entries.
     """
 
@@ -197,7 +197,7 @@ def _has_checksum(block: bytes) -> bool:
 
 
 def _apply_pax(extension: _Extension, content: bytes) -> _Extension:
-    """Return the extension updated from pax records: each is `LENGTH KEY=VALUE` and a newline."""
+    """Return the extension updated from pax records: each record is `LENGTH KEY=VALUE` and a newline."""
     start = 0
     while start < len(content) and content[start] != 0:
         digits = content[start : start + 20].partition(b" ")[0]

@@ -97,7 +97,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if after.scheme != "https" and after.scheme != before.scheme:
             raise TransferError(
-                f"{describe_url(req.full_url)} redirects to {describe_url(newurl)}, which is not secure"
+                f"{describe_url(req.full_url)} redirects to {describe_url(newurl)}, which does not use HTTPS"
             )
         following = super().redirect_request(req, fp, code, msg, headers, newurl)
         if following is not None and (before.scheme, before.netloc) == (after.scheme, after.netloc):

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from virtshape.launcher.netns.kernel import Address
+from virtshape.launcher.netns.blockedaddresses import Address
 from virtshape.launcher.threads import NotePublisher, start_thread
 
 RESOLVERS: Final = Path("/etc/resolv.conf")

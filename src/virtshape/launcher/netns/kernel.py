@@ -1,25 +1,18 @@
-"""System calls for network namespaces, and the host's addresses and routes."""
+"""System calls for network namespaces."""
 
 import contextlib
 import ctypes
-import errno
 import fcntl
-import ipaddress
 import os
 import socket
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 _MS_BIND: Final = 0x1000
 _PR_SET_DUMPABLE: Final = 4
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
-_RTM_NEWROUTE, _REQUEST_ACK_CREATE = 24, 0x1 | 0x4 | 0x400
-_RT_TABLE_MAIN, _RTPROT_STATIC, _RT_SCOPE_UNIVERSE, _RTN_PROHIBIT, _RTA_DST = 254, 4, 0, 8, 1
 _CAPABILITY_VERSION_3: Final = 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,7 +37,7 @@ def allow_inspection() -> None:
 
 
 def map_identity(user: int, group: int) -> None:
-    """Keep the same user and group in a new user namespace."""
+    """Map a user and a group to the same IDs in this process's new user namespace."""
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
@@ -67,42 +60,6 @@ def set_link_up(device: str) -> None:
         request = struct.pack("16sH22x", device.encode(), 0)
         (_, flags) = struct.unpack_from("16sH", fcntl.ioctl(handle, _SIOCGIFFLAGS, request))
         fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sH22x", device.encode(), flags | _IFF_UP))
-
-
-def prohibit_route(address: Address) -> None:
-    """Add a prohibit route for an address."""
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    destination = address.packed
-    fixed = (family, address.max_prefixlen, 0, 0, _RT_TABLE_MAIN, _RTPROT_STATIC, _RT_SCOPE_UNIVERSE, _RTN_PROHIBIT, 0)
-    body = struct.pack("=BBBBBBBBI", *fixed) + struct.pack("=HH", 4 + len(destination), _RTA_DST) + destination
-    header = struct.pack("=IHHII", 16 + len(body), _RTM_NEWROUTE, _REQUEST_ACK_CREATE, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
-        handle.send(header + body)
-        (code,) = struct.unpack_from("=i", handle.recv(4096), 16)
-    if code and -code not in (errno.EEXIST, errno.EAFNOSUPPORT, errno.EOPNOTSUPP):
-        raise OSError(-code, os.strerror(-code), str(address))
-
-
-def list_addresses() -> list[Address]:
-    """Return the addresses of all network devices in this process's namespace, without loopback."""
-    found: set[Address] = set()
-    with contextlib.suppress(OSError):
-        found.update(parse_fib_trie(Path("/proc/self/net/fib_trie").read_text()))
-    with contextlib.suppress(OSError):  # no IPv6
-        lines = Path("/proc/self/net/if_inet6").read_text().splitlines()
-        found.update(ipaddress.IPv6Address(bytes.fromhex(line.split()[0])) for line in lines)
-    return sorted((one for one in found if not one.is_loopback), key=lambda one: (one.version, one.packed))
-
-
-def parse_fib_trie(text: str) -> Iterator[Address]:
-    """Yield the host's IPv4 addresses from /proc/net/fib_trie."""
-    address = ""
-    for line in text.splitlines():
-        fields = line.split()
-        if fields[:1] == ["|--"]:
-            address = fields[1]
-        elif fields[:3] == ["/32", "host", "LOCAL"]:
-            yield ipaddress.IPv4Address(address)
 
 
 def _raise_on_error(status: int, call: str) -> None:

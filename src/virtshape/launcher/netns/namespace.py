@@ -1,39 +1,27 @@
 """
 Enter a network namespace: create one for a new guest, or join that of a running guest.
 
-A user namespace owns the network namespace, so no privileges are needed. Its loopback is private, pasta connects it to
-external networks, and prohibit routes block the addresses of the host and of metadata services.
+A user namespace owns the network namespace, so no privileges are needed. The loopback of the namespace is private,
+pasta connects the namespace to external networks, and prohibit routes block the addresses of the host and of cloud
+metadata services.
 """
 
 import contextlib
-import ipaddress
 import os
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from virtshape.launcher.netns import kernel
+from virtshape.launcher.netns.blockedaddresses import (
+    Address,
+    block_address,
+    list_addresses,
+    list_blocked_addresses,
+)
 from virtshape.launcher.netns.dns import RESOLVERS, Relay, find_local_resolver
-from virtshape.launcher.netns.kernel import Address
 from virtshape.launcher.netns.pasta import FAILED, PID_FILE, STARTED, PortForward, read_failure, run_pasta
 from virtshape.launcher.threads import NotePublisher
-
-METADATA_SERVICES: Final = tuple(
-    ipaddress.ip_address(text)
-    for text in (
-        "169.254.169.254",  # AWS, Azure, Google Cloud, OpenStack and others
-        "169.254.170.2",  # AWS, containers
-        "169.254.170.23",  # AWS, pods
-        "fd00:ec2::254",  # AWS
-        "fd00:ec2::23",  # AWS, pods
-        "fd20:ce::254",  # Google Cloud
-        "100.100.100.200",  # Alibaba Cloud
-        "192.0.0.192",  # Oracle Cloud
-        "168.63.129.16",  # Azure, host agent
-    )
-)
-"""Metadata services of cloud providers, which give credentials to the host."""
 
 
 class NamespaceError(Exception):
@@ -41,7 +29,7 @@ class NamespaceError(Exception):
 
 
 class GuestNetwork:
-    """The guest's network namespace, to which this process has moved."""
+    """The guest's network namespace, which this process has entered."""
 
     def __init__(self, directory: Path, relay: Relay | None, pasta: int | None) -> None:
         self._directory = directory
@@ -52,7 +40,8 @@ class GuestNetwork:
         """
         Start the DNS relay and wait until pasta has connected the namespace.
 
-        Return whether ports are forwarded, and an error message if pasta failed. The relay's failures become notes.
+        Return two values: whether ports are forwarded, and an error message, which is empty unless pasta failed.
+        Failures of the relay become notes.
         """
         if self._relay is not None:
             self._relay.start(notes)
@@ -72,7 +61,7 @@ class GuestNetwork:
 def enter_namespace(directory: Path, forwards: Sequence[PortForward]) -> GuestNetwork:
     """Move this single-threaded process into a new network namespace."""
     user, group = os.geteuid(), os.getegid()
-    forbidden, relay = _inspect_host()
+    blocked, relay = _inspect_host()
     reader, writer = os.pipe()
     process, pasta = os.getpid(), os.fork()
     if pasta == 0:
@@ -84,8 +73,8 @@ def enter_namespace(directory: Path, forwards: Sequence[PortForward]) -> GuestNe
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET | kernel.CLONE_NEWNS)
         kernel.map_identity(user, group)
         kernel.set_link_up("lo")
-        for address in forbidden:
-            kernel.prohibit_route(address)
+        for address in blocked:
+            block_address(address)
         _open_relay(relay, directory)
         kernel.drop_capabilities()
         os.write(writer, b"\n")
@@ -112,15 +101,10 @@ def join_namespace(directory: Path, process: int) -> GuestNetwork:
     return GuestNetwork(directory, relay, None)
 
 
-def list_forbidden(addresses: Iterable[Address]) -> list[Address]:
-    """Return the addresses that a guest must not reach: the host's own, and metadata services."""
-    return [*(one for one in addresses if not one.is_link_local), *METADATA_SERVICES]
-
-
 def _inspect_host() -> tuple[list[Address], Relay | None]:
-    forbidden = list_forbidden(kernel.list_addresses())
-    resolver = find_local_resolver(forbidden)
-    return forbidden, Relay(resolver) if resolver is not None else None
+    blocked = list_blocked_addresses(list_addresses())
+    resolver = find_local_resolver(blocked)
+    return blocked, Relay(resolver) if resolver is not None else None
 
 
 def _open_relay(relay: Relay | None, directory: Path) -> None:

@@ -39,7 +39,7 @@ def build_command(directory: Path, process: int, forwards: Iterable[PortForward]
     return [
         PROGRAM,
         "--config-net",
-        "--no-netns-quit",  # the namespace outlives the process that created it if another one takes over
+        "--no-netns-quit",  # the namespace outlives the process that created it if another process takes over
         "--quiet",
         *_CLOSED,
         *_format_ports("-t", [one.port for one in listed if one.protocol == "tcp"]),
@@ -52,9 +52,10 @@ def build_command(directory: Path, process: int, forwards: Iterable[PortForward]
 
 def run_pasta(directory: Path, process: int, forwards: Sequence[PortForward]) -> NoReturn:
     """
-    Start pasta in the background and exit; the exit status is one of the constants above.
+    Start pasta in the background and exit; the exit status is STARTED, STARTED_WITHOUT_PORTS or FAILED.
 
-    Call this in a child process. If a port is taken, pasta does not start; it is then started without ports.
+    Call this in a child process. If pasta fails, for example because a port is taken, pasta is started again without
+    ports.
     """
     attempts = [(build_command(directory, process, forwards), STARTED)]
     if forwards:

@@ -1,8 +1,8 @@
 """
-Choose a free host port for each named port of an instance.
+Choose a free host port for each port that an instance lists.
 
-This is done before the launcher process leaves the host's network namespace. Of the launch request, only the fields
-that are needed for this are decoded.
+Ports are chosen before the launcher process leaves the host's network namespace. Only the fields of the launch request
+that are needed to choose ports are decoded.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ PortKey = tuple[str, Protocol, int]
 FIRST_ORDINARY: Final = 1024
 """First host port for guests; lower ports are reserved for services of the host."""
 MAX_PORTS: Final = 256
-"""Maximum number of named ports of one interface; an instance with more is refused."""
+"""Maximum number of ports that an interface may list; an instance with more is refused."""
 
 
 class _Port(Struct):
@@ -67,7 +67,7 @@ class _LaunchRequest(Struct):
 
 
 def parse_launch_request(text: bytes) -> tuple[str, list[PortKey]]:
-    """Return the isolation of a guest and the named ports of its interfaces."""
+    """Return the isolation of a guest and the ports that its interfaces list."""
     launch_request = msgspec.json.decode(text, type=_LaunchRequest)
     named: list[PortKey] = []
     for interface in launch_request.vmi.spec.domain.devices.interfaces or ():
@@ -80,7 +80,7 @@ def parse_launch_request(text: bytes) -> tuple[str, list[PortKey]]:
 
 
 def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:
-    """Choose a free loopback port above 1023 for each named port, with the same number if possible."""
+    """Choose a free loopback port above 1023 for each listed port, with the same number if possible."""
     chosen: dict[PortKey, int] = {}
     with contextlib.ExitStack() as held:
         for key in named:
@@ -98,7 +98,7 @@ def list_forwards(chosen: dict[PortKey, int]) -> list[PortForward]:
 
 
 def _hold_port(held: contextlib.ExitStack, protocol: Protocol, port: int) -> int:
-    """Bind a port until all ports are chosen, and return its number; 0 if it is taken."""
+    """Bind a port until all ports are chosen, and return its number; return 0 if the port is in use."""
     probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
     held.callback(probe.close)
     try:

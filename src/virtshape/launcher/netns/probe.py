@@ -1,7 +1,7 @@
 """
 Check whether guests can have network namespaces on this host, by creating one in a child process.
 
-`python -m virtshape.launcher.netns.probe USER GROUP GROUPS` prints the reason if that fails.
+`python -m virtshape.launcher.netns.probe USER GROUP GROUPS` prints the reason if a namespace cannot be created.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ def check_isolation(account: Account) -> IsolationProbe:
     """Return the isolation that guests of an account can have; blocks for a fraction of a second."""
     if find_pasta() is None:
         return IsolationProbe("restricted", NO_PASTA)
-    with contextlib.suppress(OSError):  # pasta reports the missing access
+    with contextlib.suppress(OSError):  # on failure, pasta reports that it cannot open the device
         open_tun_to_guests(account)
     arguments = [str(account.user), str(account.group), ",".join(map(str, account.groups))]
     command = [sys.executable, "-P", "-m", __name__, *arguments]
@@ -66,7 +66,7 @@ def main(user: int, group: int, groups: list[int]) -> None:
         directory = Path(name)
         if os.geteuid() == 0 and user != 0:
             os.chown(directory, user, group)
-            child = os.fork()  # the parent can still remove the directory
+            child = os.fork()  # the parent stays root, to remove the directory
             if child:
                 os.waitpid(child, 0)
                 return

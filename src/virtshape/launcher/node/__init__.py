@@ -1,1 +1,1 @@
-"""The host side of guests: probe the host, start and supervise launcher processes."""
+"""Run guests on a host: probe the host, start and supervise launcher processes."""

@@ -1,8 +1,8 @@
 """
-Grant a guest access to the files of its volumes: write access to its own, read access to shared ones.
+Grant a guest access to the files of its volumes: write access to its own files, read access to shared files.
 
-Files in the data directory change their owner. Claims that another guest uses at the same time, and host disks, keep
-their owner: an ACL grants access for as long as the guest exists.
+The guest becomes the owner of its own files in the data directory. Claims that another guest uses at the same time,
+and host disks, keep their owner: an ACL grants access for as long as the guest exists.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _READ_WRITE, _ENTER = 6, 7
 
 
 def grant_access(launch_request: LaunchRequest, data: Path, account: Account, others: Collection[int] = ()) -> None:
-    """Grant the account access to its guest's files; `others` are the users of other guests."""
+    """Grant the account access to its guest's files; `others` are the user IDs of other guests."""
     if account.user == os.geteuid():
         return
     for path in _list_host_disks(launch_request):
@@ -58,7 +58,7 @@ def _list_host_disks(launch_request: LaunchRequest) -> list[Path]:
 
 
 def _list_owned(launch_request: LaunchRequest, data: Path) -> list[Path]:
-    """Return claims and persistent state in the data directory."""
+    """Return the paths of the guest's claims and persistent state that are in the data directory."""
     volumes = launch_request.vmi.spec.volumes or ()
     names = {volume.name for volume in volumes if any(getattr(volume, kind) for kind in _OWN)}
     state = [launch_request.state_directory] if launch_request.state_directory is not None else []
@@ -81,7 +81,7 @@ def _list_inside(mounts: list[str], data: Path) -> list[Path]:
 
 
 def _locate(mount: str) -> Path:
-    """Resolve the parent directories of a path, but not the last part: a guest can replace its image with a link."""
+    """Resolve links in a path except in its last component, because a guest can replace its image with a link."""
     path = Path(mount)
     return path.parent.resolve() / path.name
 
@@ -110,7 +110,7 @@ def _transfer(path: Path, account: Account, others: Collection[int]) -> None:
 
 
 def _grant_read(path: Path, account: Account, *, private: bool) -> None:
-    """Grant read access to everything under a path: to this account if private, else to all guests."""
+    """Grant read access to everything under a path: to the account's group if private, else to all users."""
     for handle, found in _walk_open(path):
         if found.st_uid == account.user:
             continue
@@ -132,7 +132,7 @@ def _walk_open(path: Path) -> Iterator[tuple[int, os.stat_result]]:
                 continue
             with _opened(name, parent) as handle:
                 found = os.fstat(handle)
-                if _is_movable(found):  # the file may have been replaced meanwhile
+                if _is_movable(found):  # the file may have been replaced in the meantime
                     yield handle, found
 
 
@@ -146,7 +146,7 @@ def _opened(name: str, parent: int) -> Iterator[int]:
 
 
 def _is_movable(found: os.stat_result) -> bool:
-    """Return True for directories and regular files with one link; a file with more links may belong elsewhere."""
+    """Return True for directories and regular files with one link; a file with more links may belong to other users."""
     return stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 GUEST_USER: Final = 61107
-"""The uid that probes QEMU; its group may open /dev/net/tun."""
+"""The uid of the process that probes QEMU; the group with the same ID may open /dev/net/tun."""
 DEFAULT_USERS: Final = range(60578, 61107)
 """Uids for guests: neither distributions nor systemd assign this range, and containers map it."""
 _NO_USER: Final = 2**32 - 1
@@ -43,7 +43,7 @@ class Account(Struct, frozen=True):
 
 
 def choose_account() -> Account:
-    """Return the account for guests: that of this process, or another one if this process runs as root."""
+    """Return the account for guests: the account of this process or, if it runs as root, an unprivileged account."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), tuple(os.getgroups()))
     return Account(GUEST_USER, GUEST_USER, tuple(sorted(_list_device_groups())))
@@ -56,7 +56,7 @@ def make_guest_account(user: int, base: Account) -> Account:
 
 
 def choose_user(users: Sequence[int], taken: Collection[int], last: int | None = None) -> int | None:
-    """Return the next user, after the last one chosen, that no guest has; None if all are taken."""
+    """Return the next user ID after `last` that neither a guest nor the user database uses; None if there is none."""
     start = users.index(last) + 1 if last in users else 0
     for user in (*users[start:], *users[:start]):
         if user not in taken and user not in (0, GUEST_USER) and not _is_known(user):
@@ -65,7 +65,7 @@ def choose_user(users: Sequence[int], taken: Collection[int], last: int | None =
 
 
 def parse_users(text: str) -> range:
-    """Parse a range of users such as `60578-61106`; raise ValueError if it is invalid."""
+    """Parse a range of users such as `60578-61106`; raise ValueError if the range is invalid."""
     first, _, last = text.partition("-")
     if not (first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()):
         raise ValueError(f"invalid range of users {text!r}: must be FIRST-LAST, as in 60578-61106")
@@ -75,7 +75,7 @@ def parse_users(text: str) -> range:
 
 
 def _is_known(user: int) -> bool:
-    """Return True if the user database has this user."""
+    """Return True if the user database contains this user."""
     try:
         pwd.getpwuid(user)
     except KeyError:

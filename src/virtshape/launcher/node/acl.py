@@ -44,7 +44,7 @@ def revoke(handle: int, user: int) -> None:
 
 
 def add_search(entries: Entries, group: int) -> Entries:
-    """Return the entries with search permission for the group, and no more permissions than before for all others."""
+    """Return the entries with search permission for the group; no other user or group gets additional permissions."""
     mask = entries.get((_MASK, _NO_ID), _ALL)
     added = {
         (tag, one): permissions & mask if tag in _MASKED else permissions
@@ -70,7 +70,7 @@ def format_acl(entries: Entries) -> bytes:
 
 
 def _read(file: int | Path) -> Entries:
-    """Return the ACL of a file; if it has none, return the three entries that correspond to its mode."""
+    """Return the ACL of a file; for a file without an ACL, return the three entries that correspond to its mode."""
     try:
         return parse_acl(os.getxattr(file, _ATTRIBUTE))
     except OSError as error:

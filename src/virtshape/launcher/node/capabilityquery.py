@@ -1,7 +1,8 @@
 """
 Query libvirt for QEMU's capabilities in a separate process, because libvirt cannot be unloaded.
 
-libvirt's XML is written unparsed. The query also fills libvirt's cache, of which each launcher process gets a copy.
+The process writes libvirt's XML without parsing it. The query also fills libvirt's cache, of which each launcher
+process gets a copy.
 """
 
 import logging
@@ -36,7 +37,7 @@ class LibvirtCapabilities(Struct, frozen=True, kw_only=True):
 
 
 def main(directory: Path) -> None:
-    """Query libvirt and write the result to the directory."""
+    """Query libvirt, write the result to the directory, and exit."""
     root = Layout(directory).libvirt
     configure_driver(root)
     found = query(open_connection(root), kvm=does_kvm_work())
@@ -48,14 +49,14 @@ def main(directory: Path) -> None:
 
 def query(connection: Any, *, kvm: bool) -> LibvirtCapabilities:
     """Return the capabilities for KVM or emulated guests."""
-    import libvirt  # imported here: it reads its settings when it is loaded
+    import libvirt  # imported here because libvirt reads its settings when it is loaded
 
     kind = "kvm" if kvm else "qemu"
     domains = []
     for machine in _MACHINES:
         try:
             domains.append(connection.getDomainCapabilities(None, None, machine, kind))
-        except libvirt.libvirtError as error:  # other architectures have other machines
+        except libvirt.libvirtError as error:  # other architectures have other machine types
             _log.info("machine %s is not supported: %s; skipping it", machine, error)
     if not domains:
         domains.append(connection.getDomainCapabilities(None, None, None, kind))
@@ -80,7 +81,7 @@ def render_host_model(domain_capabilities: str) -> str:
 
 
 def _expand(connection: Any, cpu: str, kind: str) -> str:
-    import libvirt  # as above
+    import libvirt  # imported here because libvirt reads its settings when it is loaded
 
     if not cpu:
         return ""

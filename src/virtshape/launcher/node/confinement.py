@@ -1,9 +1,10 @@
 """
-Drop root's privileges for good: another user, resource limits, and a restricted view of the file system.
+Drop root's privileges permanently: change the user, set resource limits and restrict the view of the file system.
 
-In a mount namespace, directories that the user may not enter are covered by tmpfs mounts with only the paths it needs.
-If mounting is not permitted, the group of all guests gets search permission on those directories instead. A server
-that runs as root starts processes as `python -m virtshape.launcher.node.confinement CONFINEMENT MODULE DIRECTORY`.
+In a mount namespace, directories that the user may not enter are covered by tmpfs mounts with only the paths that the
+process needs. If mounting is not permitted, the group of all guests gets search permission on those directories
+instead. A server that runs as root starts processes as `python -m virtshape.launcher.node.confinement CONFINEMENT
+MODULE DIRECTORY`.
 """
 
 import ctypes
@@ -38,17 +39,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ConfinementError(Exception):
-    """Privileges cannot be dropped without losing access to files that the process needs."""
+    """The process cannot drop privileges without losing access to files that it needs."""
 
 
 class Confinement(Struct, frozen=True, kw_only=True):
-    """What a process may access."""
+    """The account that a process runs as, and the files that it may access."""
 
     account: Account
     reach: tuple[str, ...] = ()
     """Files and directories that the process needs in addition to those that every user can access."""
     mounts: bool = True
-    """Whether everything else in closed directories is hidden; if False, only file modes protect it."""
+    """Whether mounts hide other files in directories that the account may not enter; if False, file modes must."""
 
 
 def confine(confinement: Confinement) -> None:
@@ -85,7 +86,7 @@ def find_mount_obstacle() -> str:
         except ConfinementError as error:
             found.append(str(error))
 
-    thread = threading.Thread(target=attempt)  # the namespace is removed when the thread ends
+    thread = threading.Thread(target=attempt)  # the kernel removes the namespace when the thread exits
     thread.start()
     thread.join()
     return "".join(found)
@@ -109,16 +110,16 @@ def _group_by_closed_directory(needed: Iterable[Path], account: Account) -> dict
 
 
 def grant_passage(needed: Iterable[Path], account: Account) -> None:
-    """Grant guests search permission on the closed directories that lead to these paths."""
+    """Grant guests search permission on those parent directories of the paths that the account may not enter."""
     found = _group_by_closed_directory(needed, account)
     _grant_passage({directory: paths for directory, paths in found.items() if directory is not None}, account)
 
 
 def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
     """
-    Grant guests search permission on closed directories.
+    Grant guests search permission on those parent directories of the paths that the account may not enter.
 
-    The group that all guests share gets the permission, because an ACL cannot hold one entry per guest.
+    The group that all guests share gets the permission, because an ACL cannot contain one entry per guest.
     """
     for directory in sorted(
         {
@@ -139,7 +140,7 @@ def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
 
 
 def _enter_namespace() -> None:
-    """Enter a new mount namespace: host mounts still propagate in, but own mounts do not propagate out."""
+    """Enter a new mount namespace: host mounts still propagate in, but mounts made inside do not propagate out."""
     _raise_on_error(_libc.unshare(_CLONE_NEWNS), "unshare the mount namespace")
     try:
         _mount(None, "/", None, _MS_REC | _MS_SLAVE)
@@ -164,7 +165,7 @@ def _cover(directory: Path, paths: list[Path]) -> None:
     _mount("tmpfs", str(directory), "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "mode=0755,size=1m")
     for path, handle in handles:
         source = f"/proc/self/fd/{handle}"
-        if os.path.isdir(source):  # noqa: PTH112 - the path of a descriptor is not a path of the machine
+        if os.path.isdir(source):  # noqa: PTH112 - the path names a descriptor
             path.mkdir(mode=0o755, parents=True, exist_ok=True)
         else:
             path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -187,7 +188,7 @@ def _raise_on_error(status: int, what: str) -> None:
 
 
 def run_confined(confinement: Confinement | None, module: str, directory: Path) -> None:
-    """Confine this process if `confinement` is given, then run the module's `main`."""
+    """Confine this process if `confinement` is given, then run the module's `main`; exit if confinement fails."""
     try:
         if confinement is not None:
             confine(msgspec.structs.replace(confinement, reach=(*confinement.reach, *_PROGRAM)))

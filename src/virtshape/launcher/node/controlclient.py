@@ -25,7 +25,7 @@ CONNECT_SECONDS: Final = 20.0
 @contextlib.contextmanager
 def pin_socket(path: Path) -> Iterator[str]:
     """
-    Yield a path that refers to exactly this socket until the context ends.
+    Yield a path that refers to exactly this socket until the end of the `with` block.
 
     Raise OSError if the path is a link, which could redirect the connection, or not a socket of the guest.
     """
@@ -40,7 +40,7 @@ def pin_socket(path: Path) -> Iterator[str]:
 
 
 async def send_request(path: Path, request: Request) -> Answer:
-    """Send a request to a launcher process and return its answer; raise OSError if it does not run or exits."""
+    """Send a request to a launcher process and return its answer; raise OSError or ValueError if that fails."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         with pin_socket(path) as pinned:
             reader, writer = await asyncio.open_unix_connection(pinned, limit=MAX_LINE_BYTES)
@@ -55,7 +55,7 @@ async def send_request(path: Path, request: Request) -> Answer:
 
 
 async def watch_reports(path: Path) -> AsyncIterator[Report]:
-    """Yield the reports of a launcher process until it exits; raise OSError if it does not run."""
+    """Yield the reports of a launcher process until it exits; raise OSError if the process does not run."""
     with pin_socket(path) as pinned:
         reader, writer = await asyncio.open_unix_connection(pinned, limit=MAX_LINE_BYTES)
     try:
@@ -69,7 +69,7 @@ async def watch_reports(path: Path) -> AsyncIterator[Report]:
 
 
 def open_connection(path: Path, request: Connect) -> socket.socket:
-    """Return a connection to a guest that its launcher process opened; raise OSError on failure."""
+    """Return a connection to a guest, which the guest's launcher process opens; raise OSError on failure."""
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(CONNECT_SECONDS)
         with pin_socket(path) as pinned:

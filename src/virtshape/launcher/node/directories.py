@@ -1,8 +1,8 @@
 """
 Guest directories in the data directory, their owners, and short links to them.
 
-A guest's user may add files and replace its own, but not those of the supervisor. If root runs the server, the group of
-a guest's directory is the guest's uid: this records which uids are taken.
+A guest's user may add files and replace its own, but not those of the supervisor. If root runs the server, the group ID
+of a guest's directory is the guest's user ID: group IDs therefore record which user IDs are taken.
 """
 
 import hashlib
@@ -51,11 +51,11 @@ class GuestDirectories:
     def __init__(self, data: Path, account: Account) -> None:
         self.data = data
         self.account = account
-        """The account that probes QEMU; also that of all guests unless root runs the server."""
+        """The account that probes QEMU; unless root runs the server, guests have this account too."""
         self.probe_cache = data / "cache" / "machine.json"
         """Cached result of the host probe."""
         self.libvirt_cache = data / "cache" / "libvirt"
-        """Libvirt's cache of QEMU's capabilities; each guest has a copy."""
+        """Libvirt's cache of QEMU's capabilities, which is copied for each guest."""
         self.forkserver_log = data / "cache" / "forkserver.log"
         """Log of the fork server."""
         self._guests = data / "guests"
@@ -87,7 +87,7 @@ class GuestDirectories:
         return self._guests / validate_uid(uid)
 
     def list_users(self) -> set[int]:
-        """Return the users of all guests that have directories."""
+        """Return the user IDs assigned to guests that have a directory; empty if guests have no separate users."""
         found = (self._find_user(self._locate(uid)) for uid in self.list_guests())
         return {user for user in found if user is not None} if self._is_other() else set()
 
@@ -112,7 +112,7 @@ class GuestDirectories:
         return self._make(self.data / "cache" / "probe", self.account)
 
     def keep_probed(self) -> None:
-        """Keep libvirt's cache from the probe, so that guests can get a copy."""
+        """Save libvirt's cache from the probe, so that it can be copied for each guest."""
         probed = self.data / "cache" / "probe" / "libvirt" / "cache"
         shutil.copytree(probed, self.libvirt_cache, symlinks=True, dirs_exist_ok=True)
         self.libvirt_cache.chmod(_PRIVATE)
@@ -161,7 +161,7 @@ class GuestDirectories:
         shutil.rmtree(directory, ignore_errors=True)
 
     def _find_user(self, directory: Path) -> int | None:
-        """Return the user ID of a guest, which is the group ID of its directory; None if it has no user of its own."""
+        """Return the user ID of a guest, which is the group ID of its directory; None if it has no separate user."""
         try:
             return directory.stat().st_gid or None
         except OSError:

@@ -14,13 +14,13 @@ _SECURE: Final = {"secure-boot", "enrolled-keys"}
 
 
 def find_firmwares(architecture: str, machine: str) -> tuple[Firmware, ...]:
-    """Return the firmware builds for a machine type; those with Secure Boot have enrolled keys."""
+    """Return the firmware builds for a machine type; builds with Secure Boot have enrolled keys."""
     found = tuple(read_descriptions(_DESCRIPTIONS, architecture, machine))
     return found or tuple(_find_ovmf())
 
 
 def read_descriptions(directories: tuple[Path, ...], architecture: str, machine: str) -> Iterator[Firmware]:
-    """Yield the suitable firmware builds, sorted by descriptor name; earlier directories override later ones."""
+    """Yield the suitable firmware builds, sorted by descriptor name; earlier directories override later directories."""
     files = {path.name: path for directory in reversed(directories) for path in directory.glob("*.json")}
     for name in sorted(files):
         try:

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class ForkServer:
-    """Starts launcher processes, which run a module's `main`; without a log, processes are started directly."""
+    """Starts launcher processes, which run a module's `main`; if `log` is None, processes are started directly."""
 
     def __init__(self, module: str, log: Path | None) -> None:
         self._module = module
@@ -30,7 +30,7 @@ class ForkServer:
         self._lock = asyncio.Lock()
 
     def open(self) -> None:
-        """Start the fork server process, so that the first launcher process starts as fast as later ones."""
+        """Start the fork server process, so that the first launcher process starts as fast as all later processes."""
         if self._socket is not None or self._log is None:
             return
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -40,7 +40,7 @@ class ForkServer:
         self._socket = own
 
     async def start(self, directory: Path, log: Path, account: Account, reach: tuple[str, ...]) -> int:
-        """Start a launcher process for a directory and return its pid; the process can access `reach`."""
+        """Start a launcher process for a directory and return its pid; the process can access the paths in `reach`."""
         confinement = confine_to(account, reach)
         request = SpawnRequest(module=self._module, directory=str(directory), log=str(log), confinement=confinement)
         async with self._lock:
@@ -65,7 +65,7 @@ class ForkServer:
             response, failure = b"", str(error)
         if failure:
             _log.warning(
-                "fork server failed: %s; starting this launcher process directly and a fork server for the next",
+                "fork server failed: %s; starting this launcher process directly, and a new fork server later",
                 failure,
             )
             self._stop()

@@ -1,9 +1,9 @@
 """
-The fork server process: preload what launcher processes need, then fork one for each request.
+The fork server process: preload what launcher processes need, then fork a process for each request.
 
-It is started as `python -m virtshape.launcher.node.forkserverprocess DESCRIPTOR`. The descriptor is a socket: each
-message is a SpawnRequest, and each response is a process ID. The process exits with its supervisor; launcher processes
-keep running.
+The process is started as `python -m virtshape.launcher.node.forkserverprocess DESCRIPTOR`. The descriptor is a socket:
+each message is a SpawnRequest, and each response is a process ID. The process exits with its supervisor; launcher
+processes keep running.
 """
 
 import gc
@@ -49,7 +49,7 @@ def main(handle: int) -> None:
     while message := connection.recv(MAX_MESSAGE_BYTES):
         request = msgspec.json.decode(message, type=SpawnRequest)
         os.chdir(request.directory)
-        set_process_name(get_process_name(Path(request.directory)))  # the fork has the name from the start
+        set_process_name(get_process_name(Path(request.directory)))  # before the fork: the child inherits the name
         pid = os.fork()
         if pid == 0:
             connection.close()
@@ -64,7 +64,7 @@ def _preload() -> None:
     for name in _PRELOADED:
         import_module(name)
     gc.collect()
-    gc.freeze()  # keeps the memory shared between forks
+    gc.freeze()  # prevents garbage collection from copying memory that forks share
 
 
 def _run_launcher(request: SpawnRequest) -> NoReturn:

@@ -1,7 +1,7 @@
 """
 Supervise the guests of this host. Each guest has a launcher process, which outlives the supervisor.
 
-The supervisor starts guests, finds running ones after a restart, watches their reports, and cleans up after them.
+The supervisor starts guests, finds running guests after a restart, watches their reports, and cleans up after guests.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from virtshape.api.codec import encode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.controlprotocol import Answer, Connect, Kill, Request, Stop
+from virtshape.launcher.guest.responsiveness import CHECK_SECONDS, is_stopped
 from virtshape.launcher.host import Host
 from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.layout import Layout
@@ -45,14 +46,19 @@ from virtshape.supervise.tasks import GUESTS
 
 LAUNCHER: Final = "virtshape.launcher.guest.run"
 MAX_TAKEOVERS: Final = 3
-"""How often a lost launcher process is replaced while its guest runs."""
+"""Maximum number of times that a lost launcher process is replaced while its guest runs."""
 BRIDGED: Final = (
-    "other interfaces of the guest are connected to bridges of the host, which are outside of a network namespace"
+    "other interfaces of the guest are connected to bridges of the host, which a network namespace cannot reach"
 )
+STOP_MARGIN_SECONDS: Final = 15.0
+"""Time after the grace period before the processes of a guest that does not stop are killed."""
+STOP_ANSWER_SECONDS: Final = 5.0
+"""How long a launcher process may take to answer a stop request, for which it does not wait for QEMU."""
 POLL_SECONDS: Final = 0.02
 TIMEOUT_SECONDS: Final = 10.0
 Observer = Callable[[str, Report], None]
 _REMOVED: Final = Report(state="failed")
+_LAUNCHER_STOPPED: Final = "the guest's launcher process is stopped by a signal: process {pid} continues after SIGCONT"
 _log = logging.getLogger(__name__)
 
 
@@ -80,10 +86,14 @@ class Guests:
         self._tasks: dict[str, SupervisedTask] = {}
         self._pids: dict[str, int | None] = {}
         """The pid of each guest's launcher process."""
+        self._stop_deadlines: dict[str, float] = {}
+        """When to kill the processes of each guest that was asked to stop, as monotonic time."""
+        self._killed_after: dict[str, float] = {}
+        """The grace period in seconds of each guest that did not stop and whose processes were killed."""
         self._forkserver = ForkServer(launcher, directories.forkserver_log if use_forkserver else None)
 
     def adopt(self) -> None:
-        """Adopt the guests of an earlier supervisor, whether they run or not."""
+        """Adopt the guests of an earlier supervisor, whether they run or not; clean up guests that never started."""
         self._forkserver.open()
         self._directories.remove_dangling_links()
         for uid in self._directories.list_guests():
@@ -163,8 +173,21 @@ class Guests:
         return await asyncio.to_thread(controlclient.open_connection, self._directories.get_layout(uid).socket, request)
 
     async def stop(self, uid: str, grace: float) -> None:
-        """Shut a guest down; kill it after the grace period in seconds."""
-        await self.ask(uid, Stop(grace=grace))
+        """
+        Shut a guest down; kill the guest after the grace period in seconds.
+
+        The launcher process kills QEMU. If the guest still runs STOP_MARGIN_SECONDS later, a repeated call kills the
+        processes of the guest, because one of them does not respond.
+        """
+        now = time.monotonic()
+        deadline = min(self._stop_deadlines.get(uid, float("inf")), now + grace + STOP_MARGIN_SECONDS)
+        self._stop_deadlines[uid] = deadline
+        if now >= deadline:
+            self._kill_processes(uid, grace)
+            return
+        with contextlib.suppress(TimeoutError):  # the launcher process does not respond
+            async with asyncio.timeout(STOP_ANSWER_SECONDS):
+                await self.ask(uid, Stop(grace=grace))
 
     async def remove(self, uid: str) -> None:
         """Kill a guest and remove everything that belongs to it."""
@@ -174,6 +197,8 @@ class Guests:
             await asyncio.wait({watch.task}, timeout=TIMEOUT_SECONDS)
             await watch.stop()
         self._pids.pop(uid, None)
+        self._stop_deadlines.pop(uid, None)
+        self._killed_after.pop(uid, None)
         layout = self._directories.get_layout(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
@@ -191,7 +216,7 @@ class Guests:
         self._tasks[uid] = self._supervisor.start(GUESTS, run, item=item, finishes=True)
 
     def _describe_host(self, vmi: VirtualMachineInstance, bridges: Mapping[str, str], *, isolated: bool) -> Host:
-        """Return the host as one guest sees it."""
+        """Return the host with the bridges and the network isolation for one guest."""
         host = replace(self._host, bridges=bridges)
         if not isolated:
             return replace(host, isolation="none", isolation_reason="")
@@ -217,7 +242,7 @@ class Guests:
         return await self._forkserver.start(layout.directory, layout.log, self._directories.get_account(uid), reach)
 
     async def _run_new(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> None:
-        """Start a guest unless it was started before, and watch it until it ends."""
+        """Start a guest unless it was started before, and watch it until it stops."""
         if uid not in self._pids:
             try:
                 self._pids[uid] = await self._spawn(uid, layout, launch_request)
@@ -228,12 +253,12 @@ class Guests:
         await self._follow(uid)
 
     async def _follow(self, uid: str) -> None:
-        """Watch a guest until it ends; replace a launcher process that is lost while its guest runs."""
+        """Watch a guest until it stops; replace a launcher process that is lost while its guest runs."""
         layout = self._directories.get_layout(uid)
         for _ in range(MAX_TAKEOVERS + 1):
             await self._listen(uid, layout, self._pids[uid])
             report = find_report(layout) or self._reports[uid]
-            if report.state not in ("running", "paused") or find_qemu(layout) is None:
+            if report.state not in ("running", "paused") or uid in self._killed_after or find_qemu(layout) is None:
                 break
             launch_request = self.find_launch_request(uid)
             _log.warning("guest %s: launcher process was lost; starting another one", _name(uid, launch_request))
@@ -241,20 +266,55 @@ class Guests:
         _kill(find_pasta(layout), layout)
         if not report.final:
             _kill(find_qemu(layout), layout)
-            report = mark_lost(report, layout)
+            report = mark_lost(report, layout) if uid not in self._killed_after else self._mark_killed(uid, report)
             self._directories.write(layout.report, encode(report))
         self._publish(uid, report)
 
+    def _kill_processes(self, uid: str, grace: float) -> None:
+        """Kill the launcher process first, so that it cannot report the end of QEMU as a crash; then `_follow` ends."""
+        layout = self._directories.get_layout(uid)
+        _log.warning(
+            "guest %s: did not stop within %g seconds; killing its processes",
+            _name(uid, self.find_launch_request(uid)),
+            grace + STOP_MARGIN_SECONDS,
+        )
+        self._killed_after[uid] = grace
+        for pid in (self._pids.get(uid), find_qemu(layout), find_pasta(layout)):
+            _kill(pid, layout)
+
+    def _mark_killed(self, uid: str, report: Report) -> Report:
+        seconds = self._killed_after[uid] + STOP_MARGIN_SECONDS
+        message = f"the guest did not stop within {seconds:g} seconds and its processes were killed"
+        return replace(report, state="failed", reason="GracePeriodExpired", message=message, agent=False)
+
     async def _listen(self, uid: str, layout: Layout, pid: int | None) -> None:
-        """Publish the launcher process's reports for as long as it lives."""
+        """Publish the reports of the launcher process until it exits."""
+        check = asyncio.create_task(self._check_launcher(uid, pid)) if pid is not None else None
+        try:
+            while True:
+                with contextlib.suppress(OSError, ValueError):  # the socket is not open, or a report is invalid
+                    async for report in controlclient.watch_reports(layout.socket):
+                        self._publish(uid, report)
+                if not is_alive(pid, layout):
+                    reap(pid)
+                    return
+                await asyncio.sleep(POLL_SECONDS)
+        finally:
+            if check is not None:
+                check.cancel()
+
+    async def _check_launcher(self, uid: str, pid: int) -> None:
+        """Publish that the launcher process is stopped, until it continues; it cannot report that itself."""
+        message, own_message = _LAUNCHER_STOPPED.format(pid=pid), ""
         while True:
-            with contextlib.suppress(OSError, ValueError):  # not listening yet, not any more, or invalid reports
-                async for report in controlclient.watch_reports(layout.socket):
-                    self._publish(uid, report)
-            if not is_alive(pid, layout):
-                reap(pid)
-                return
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
+            report = self._reports[uid]
+            is_reported = report.unresponsive == message
+            if is_stopped(pid) and not is_reported:
+                own_message = report.unresponsive
+                self._publish(uid, replace(report, unresponsive=message))
+            elif is_reported and not is_stopped(pid):
+                self._publish(uid, replace(report, unresponsive=own_message))
 
     async def _send(self, uid: str, request: Request) -> Answer:
         """Send a request to a launcher process, which may not listen yet."""
@@ -276,7 +336,7 @@ class Guests:
 
 
 def _name(uid: str, launch_request: LaunchRequest | None) -> str:
-    """Return the namespace and name of a guest's instance; its uid if they are unknown."""
+    """Return the namespace and name of a guest's instance, or its uid if they are unknown."""
     if launch_request is None:
         return uid
     metadata = launch_request.vmi.metadata

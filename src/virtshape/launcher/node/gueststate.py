@@ -28,7 +28,7 @@ _TAIL_BYTES: Final = 4096
 MAX_LOG_BYTES: Final = 16 * 1024 * 1024
 """Maximum number of bytes that are read from the end of a console log."""
 _DRIVER_PID: Final = "driver.pid"
-"""Libvirt's PID file of the launcher process, next to those of QEMU."""
+"""Libvirt's PID file for the launcher process, in the same directory as QEMU's PID files."""
 _DEAD: Final = ("Z", "X")
 
 
@@ -53,14 +53,14 @@ class _Mounts(Struct):
 
 
 def list_mounted_paths(guests: Path) -> Iterator[str]:
-    """Yield the paths that the volumes of all guests below a directory use; raise if a launch request is invalid."""
+    """Yield the paths that guests' volumes use; raise msgspec.DecodeError if a launch request is invalid."""
     for request in guests.glob("*/guest.json"):
         with contextlib.suppress(FileNotFoundError):  # the guest was removed
             yield from msgspec.json.decode(_read(request), type=_Mounts).mounts.values()
 
 
 def mark_lost(report: Report, layout: Layout) -> Report:
-    """Return the final report of a guest whose launcher process ended without one."""
+    """Return the final report for a guest whose launcher process exited without a final report."""
     last_line = find_last_line(layout)
     message = f"the guest's launcher process has ended{f': {last_line}' if last_line else ''}"
     return replace(report, state="failed", reason="LauncherLost", message=message, agent=False)
@@ -110,13 +110,13 @@ def is_alive(pid: int | None, layout: Layout) -> bool:
         # directory, except that a new process has no command yet.
         if name == get_process_name(layout.directory) or not command or str(layout.directory).encode() in command:
             return True
-        return layout.directory.samefile(process / "cwd")  # for launchers of earlier releases; needs CAP_SYS_PTRACE
+        return layout.directory.samefile(process / "cwd")  # a launcher of an earlier release; needs CAP_SYS_PTRACE
     except OSError:
         return False
 
 
 def read_tail(path: Path) -> bytes:
-    """Return the end of a file that a guest may have written; empty if it is not a regular file."""
+    """Return the end of a file that a guest may have written; empty if it is missing or not a regular file."""
     try:
         return _read(path, tail=True)
     except OSError:

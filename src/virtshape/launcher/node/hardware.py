@@ -80,7 +80,7 @@ def does_kvm_work(device: Path = KVM_DEVICE, cpuinfo: Path = PROC / "cpuinfo") -
     """
     Return True if this process can run guests with KVM.
 
-    Some virtual machines have the device without a CPU that supports it; guests would crash there.
+    Some virtual machines have /dev/kvm but a CPU without virtualization; guests would crash there.
     """
     return has_virtualization(cpuinfo.read_text()) and _opens(device)
 

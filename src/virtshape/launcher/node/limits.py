@@ -33,7 +33,7 @@ def may_lock_memory() -> bool:
 
 
 def may_use_realtime() -> bool:
-    """Return True if launcher processes can give their guests realtime priority."""
+    """Return True if launcher processes can run their guests with realtime priority."""
     most = resource.getrlimit(resource.RLIMIT_RTPRIO)[1]
     return _may_raise() or most == resource.RLIM_INFINITY or most >= REALTIME_PRIORITY
 

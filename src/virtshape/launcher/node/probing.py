@@ -1,4 +1,4 @@
-"""Probe what this host offers to guests; the result is cached until QEMU, libvirt, the kernel or the CPU changes."""
+"""Probe the capabilities of this host; the result is cached until QEMU, libvirt, the kernel or the CPU changes."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from virtshape.api.architecture import get_architecture
 from virtshape.launcher.host import Host
-from virtshape.launcher.node.capability import Capability, parse_capabilities
 from virtshape.launcher.node.capabilityquery import RESULT_FILE, LibvirtCapabilities
 from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.directories import GuestDirectories
@@ -27,6 +26,7 @@ from virtshape.launcher.node.hardware import (
     list_numa_cells,
     measure_memory,
 )
+from virtshape.launcher.node.libvirtcapabilities import Capability, parse_capabilities
 from virtshape.launcher.node.limits import may_lock_memory, may_use_realtime
 from virtshape.launcher.node.process import confine_to, spawn
 from virtshape.launcher.node.requirements import find_emulator
@@ -35,7 +35,7 @@ from virtshape.launcher.node.taps import may_make_taps
 TIMEOUT_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.02
 _FORMAT: Final = "1"
-"""Increase when the meaning of the cached result changes."""
+"""Version of the cached result; must be increased when the meaning of the result changes."""
 
 
 class ProbeError(Exception):
@@ -48,7 +48,7 @@ class _CachedProbe(Struct):
 
 
 async def probe_host(directories: GuestDirectories) -> Host:
-    """Return what this host offers to guests."""
+    """Return the capabilities of this host that guests can use."""
     architecture = get_architecture()
     emulator = find_emulator(architecture)
     capability = await _get_capability(directories, emulator)
@@ -120,7 +120,7 @@ async def _query(directories: GuestDirectories) -> LibvirtCapabilities:
 
 
 def _compute_fingerprint(directories: GuestDirectories, emulator: str) -> list[str]:
-    """Return what the result depends on: QEMU, libvirt, the kernel, the CPU, and access to KVM."""
+    """Return the values that a probe's result depends on: QEMU, libvirt, the kernel, the CPU, and access to KVM."""
     models = {
         line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("model name", "flags"))
     }
@@ -138,5 +138,5 @@ def _describe_file(path: Path) -> str:
     try:
         found = path.stat()
     except OSError:
-        return f"{path} is not there"
+        return f"{path} does not exist"
     return f"{path} {found.st_size} {found.st_mtime_ns}"

@@ -1,5 +1,5 @@
 """
-Start processes that outlive this one: in their own session, with a name, a log file and a minimal environment.
+Start processes that outlive this process, in their own session, with a name, a log file and a minimal environment.
 
 If this process runs as root, the new processes drop privileges first.
 """
@@ -72,7 +72,7 @@ def start_python(arguments: Sequence[str], log: Path, handle: int | None = None)
 
 
 def reap(pid: int | None) -> None:
-    """Reap a process that has ended, if it is a child of this one."""
+    """Reap a process that has exited, if it is a child of this one."""
     if pid is not None:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
@@ -80,9 +80,9 @@ def reap(pid: int | None) -> None:
 
 def get_process_name(directory: Path) -> str:
     """
-    Return the name of the launcher process for a guest's directory; it has at most 15 bytes.
+    Return the name of the launcher process for a guest's directory; the name has at most 15 bytes.
 
-    Every process may read it, unlike the working directory.
+    Every process may read the name, unlike the working directory.
     """
     return f"vm-{hashlib.sha256(str(directory).encode()).hexdigest()[:12]}"
 

@@ -54,7 +54,7 @@ def hide(pid: int, path: Path, account: Account) -> None:
 
 
 def _mount_tree(tree: int, path: Path) -> None:
-    """Mount a tree at a path; the process controls its namespace, so no link is followed."""
+    """Mount a tree at a path without following links, because the process controls its namespace."""
     found = os.fstat(tree)
     target = _open_target(path, is_directory=stat.S_ISDIR(found.st_mode))
     try:

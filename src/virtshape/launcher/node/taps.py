@@ -1,4 +1,4 @@
-"""Tap devices: root creates them for a guest, attaches them to a bridge, and removes them with the guest."""
+"""Tap devices: create them for a guest, attach them to a bridge, and remove them with the guest, as root."""
 
 import errno
 import fcntl
@@ -44,11 +44,13 @@ def list_taps(vmi: VirtualMachineInstance, host: Host) -> list[Interface]:
 
 
 def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
-    """Create the devices of these interfaces, replacing existing ones of the same name."""
+    """Create or replace the interfaces' devices, and attach them to their bridges; raise TapError on failure."""
     for interface in interfaces:
         device, bridge = interface.device or "", interface.bridge or ""
         if not (NETWORKS / bridge / "bridge").exists():
-            raise TapError(f"the network of the interface {interface.name}: this host has no bridge {bridge}")
+            raise TapError(
+                f"the network of the interface {interface.name} is not ready: this host has no bridge {bridge}"
+            )
         remove_tap(device)
         try:
             open_tun_to_guests(account)
@@ -57,7 +59,7 @@ def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
         except OSError as error:
             remove_tap(device)
             reason = f"attaching a tap device to {bridge} failed: {error.strerror}"
-            raise TapError(f"the network of the interface {interface.name}: {reason}") from error
+            raise TapError(f"the network of the interface {interface.name} is not ready: {reason}") from error
 
 
 def remove_tap(device: str) -> None:
@@ -70,7 +72,9 @@ def remove_tap(device: str) -> None:
             handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
             _require_acknowledgement(handle.recv(4096))  # the kernel acknowledges after removal
     except OSError as error:
-        _log.warning("removing unused tap device %s failed: %s", device, error.strerror)
+        _log.warning(
+            "removing unused tap device %s failed: %s; remove it with `ip link delete`", device, error.strerror
+        )
 
 
 def _require_acknowledgement(message: bytes) -> None:
@@ -81,7 +85,7 @@ def _require_acknowledgement(message: bytes) -> None:
 
 
 def open_tun_to_guests(account: Account) -> None:
-    """Allow guests to open /dev/net/tun; the kernel checks the owner of each device."""
+    """Allow guests to open /dev/net/tun; the kernel checks the owner of each tap device."""
     if os.geteuid() == 0 and DEVICE.exists() and not account.may(DEVICE, 6):
         os.chown(DEVICE, -1, GUEST_USER)
         DEVICE.chmod(stat.S_IMODE(DEVICE.stat().st_mode) | stat.S_IRGRP | stat.S_IWGRP)

@@ -1,7 +1,8 @@
 """
-Give a running guest access to another volume, and attach or detach its disk.
+Grant a running guest access to another volume, and attach or detach its disk.
 
-The launch request of the guest always lists its volumes, so that access can be revoked when the guest is removed.
+The guest's launch request always lists all its volumes, so that access to them can be revoked when the guest is
+removed.
 """
 
 import asyncio
@@ -56,7 +57,7 @@ class VolumeHotplug:
         return failure
 
     async def _request_disk(self, uid: str, name: str) -> str:
-        """Request the disk and wait until the guest's report lists it; return an error message, or an empty string."""
+        """Attach the disk and wait until the guest's report lists it; return an error message, or an empty string."""
         failure = (await self._guests.ask(uid, AttachVolume(name=name))).error
         deadline = time.monotonic() + REPORT_SECONDS
         while not failure and not self._is_reported(uid, name):
@@ -70,11 +71,11 @@ class VolumeHotplug:
         return report is not None and any(volume.name == name for volume in report.volumes)
 
     async def detach(self, uid: str, name: str) -> Answer:
-        """Ask the guest to release a volume; its report lists the volume until it is released."""
+        """Ask the guest to release a volume; the guest's report lists the volume until it is released."""
         return await self._guests.ask(uid, DetachVolume(name=name))
 
     async def release(self, uid: str, name: str) -> None:
-        """Revoke the guest's access to a volume that is not attached any more."""
+        """Revoke the guest's access to a volume that is no longer attached."""
         request = self._guests.find_launch_request(uid)
         if request is None:
             return
@@ -98,9 +99,10 @@ class VolumeHotplug:
         revoke_access(self._build_partial(uid, volume, path), self._directories.data, account)
 
     def _list_pids(self, uid: str) -> list[int]:
-        """Return the pids of the launcher and QEMU; their namespaces differ if the launcher was replaced."""
+        """Return the pids of the launcher and QEMU, whose namespaces differ if the launcher was replaced."""
         report, layout = self._guests.find(uid), self._directories.get_layout(uid)
-        launcher = report.launcher_pid if report is not None else None  # verified: the guest's user can write it
+        # The guest's user can write the report, so the launcher's pid is checked too.
+        launcher = report.launcher_pid if report is not None else None
         return [pid for pid in (launcher, find_qemu(layout)) if pid is not None and is_alive(pid, layout)]
 
     def _build_partial(self, uid: str, volume: Volume, path: str) -> LaunchRequest:

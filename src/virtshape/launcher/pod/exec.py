@@ -5,6 +5,7 @@ Commands that clients run in a launcher pod through exec: `python -m virtshape.l
     console, vnc         connect standard input and output to the serial console or VNC
     port NUMBER          connect standard input and output to a TCP port of the guest
     log                  print the serial console log
+    resize VCPUS BYTES   set the guest's vCPUs and memory; 0 leaves a value unchanged
 """
 
 import os
@@ -14,8 +15,17 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from virtshape.api.launcherpod import ROOT
-from virtshape.launcher.controlprotocol import Answer, Connect, format_line, parse_request
+from virtshape.api import launcherpod
+from virtshape.launcher.controlprotocol import (
+    Answer,
+    Connect,
+    Request,
+    SetMemory,
+    SetVcpus,
+    format_line,
+    parse_answer,
+    parse_request,
+)
 from virtshape.launcher.layout import SERIAL_LOG, SERIAL_SOCKET, VNC_SOCKET, Layout
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.controlclient import open_connection
@@ -40,14 +50,16 @@ def main(arguments: list[str]) -> int:
                 sys.exit(str(error))
         case ["log"]:
             sys.stdout.buffer.write((layout.directory / SERIAL_LOG).read_bytes())
+        case [launcherpod.RESIZE_ACTION, vcpus, memory]:
+            sys.stdout.buffer.write(resize(layout, int(vcpus), int(memory)))
         case _:
             sys.exit(f"unknown action: {' '.join(arguments)}")
     sys.stdout.buffer.flush()
     return 0
 
 
-def get_guest(root: Path = Path(ROOT)) -> Layout:
-    """Return the layout of the pod's guest; exit if it has not started yet."""
+def get_guest(root: Path = Path(launcherpod.ROOT)) -> Layout:
+    """Return the layout of the pod's guest; exit if the guest has not started yet."""
     directories = GuestDirectories(root, choose_account())
     found = directories.list_guests()
     if not found:
@@ -64,6 +76,14 @@ def ask(layout: Layout, line: bytes) -> bytes:
             return reader.readline()
     except OSError as error:
         return format_line(Answer(error=f"the guest's launcher process does not answer: {error}"))
+
+
+def resize(layout: Layout, vcpus: int, memory: int) -> bytes:
+    """Set the number of vCPUs and the memory in bytes; skip a value of 0. Return an answer line with all errors."""
+    requests: list[Request] = [SetVcpus(count=vcpus)] if vcpus else []
+    requests += [SetMemory(size=memory)] if memory else []
+    errors = [parse_answer(ask(layout, format_line(request))).error for request in requests]
+    return format_line(Answer(error="; ".join(error for error in errors if error)))
 
 
 def connect(path: Path) -> socket.socket:

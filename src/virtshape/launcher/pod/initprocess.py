@@ -1,8 +1,8 @@
 """
 The init process (pid 1) of a launcher container: reap all children and forward signals to the launcher.
 
-QEMU daemonizes and becomes a child of pid 1. Without reaping, it would stay a zombie, which libvirt takes for a running
-process.
+QEMU daemonizes and becomes a child of pid 1. Without reaping, QEMU would remain a zombie, which libvirt considers to be
+a running process.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from typing import Final
 INIT_PID: Final = 1
 FORWARDED_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 KILLED: Final = 128
-"""Base of the exit status of a process that was killed by a signal; the signal's number is added."""
+"""If a signal kills a process, the exit status is this number plus the signal's number."""
 
 
 def fork_from_init() -> None:
@@ -32,7 +32,7 @@ def fork_from_init() -> None:
 
 
 def reap_until_exit(child: int) -> int:
-    """Reap processes until this child ends; return its exit status as a shell would."""
+    """Reap processes until this child exits; return the child's exit status as a shell would."""
 
     def forward(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):

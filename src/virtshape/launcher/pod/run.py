@@ -1,5 +1,5 @@
 """
-Run a guest in a pod: start it, watch it until it ends, and write the termination message.
+Run a guest in a pod: start the guest, watch it until it stops, and write the termination message.
 
 The guest has a separate launcher process, which is replaced if it is lost while the guest runs.
 """
@@ -12,27 +12,34 @@ import signal
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import (
+    CLAIM_SIZES_VARIABLE,
     INSTANCE_VARIABLE,
+    REPORT,
     ROOT,
     RUNNING,
+    STARTED,
     STATE,
     TERMINATION_LOG,
     TerminationMessage,
     format_termination_message,
+    parse_claim_sizes,
 )
 from virtshape.api.wellknown import DEFAULT_GRACE_SECONDS
 from virtshape.launcher.host import Host
+from virtshape.launcher.images.atomic import write_atomically
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.probing import ProbeError, probe_host
 from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, read_devices
 from virtshape.launcher.report import Report
+from virtshape.launcher.volumes.task import VolumeError
 from virtshape.supervise.supervisor import Supervisor, log_failure
 
 POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's network, protected by network policies
@@ -60,6 +67,7 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
     ended: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
 
     def on_report(_: str, report: Report) -> None:
+        write_report(report)
         mark(report)
         if report.final and not ended.done():
             ended.set_result(report)
@@ -67,17 +75,20 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
     guests.observe(on_report)
     started = asyncio.Event()
     _stop_on_signal(guests, uid, vmi, started)
-    await guests.start(
-        uid,
-        vmi,
-        await asyncio.to_thread(find_mounts, vmi),
-        assigned_cpus=choose_cpus(vmi, host),
-        state_directory=STATE if Path(STATE).is_dir() else None,
-        host_disk_roots=list_host_disk_roots(vmi),
-    )
-    started.set()
+    claim_sizes = parse_claim_sizes(os.environ.get(CLAIM_SIZES_VARIABLE, ""))
     try:
+        await guests.start(
+            uid,
+            vmi,
+            await asyncio.to_thread(find_mounts, vmi, claim_sizes),
+            assigned_cpus=choose_cpus(vmi, host),
+            state_directory=STATE if Path(STATE).is_dir() else None,
+            host_disk_roots=list_host_disk_roots(vmi),
+        )
+        started.set()
         return await ended
+    except VolumeError as error:
+        return Report(state="failed", reason="VolumesNotReady", message=str(error), refusals=error.problems)
     finally:
         await guests.close()
 
@@ -88,12 +99,19 @@ def choose_cpus(vmi: VirtualMachineInstance, host: Host) -> tuple[int, ...]:
     return host.cpus if cpu is not None and cpu.dedicated_cpu_placement else ()
 
 
-def mark(report: Report, path: Path = Path(RUNNING)) -> None:
-    """Create or remove the file that the pod's readiness probe checks."""
-    if report.state in ("running", "paused") and not report.unready:
-        path.touch()
-    else:
-        path.unlink(missing_ok=True)
+def write_report(report: Report, path: Path = Path(REPORT)) -> None:
+    """Write the report for the controllers, which read the file with exec."""
+    write_atomically(path, msgspec.json.encode(report), 0o644, durable=False)
+
+
+def mark(report: Report, started: Path = Path(STARTED), ready: Path = Path(RUNNING)) -> None:
+    """Create or remove the files that the pod's startup and readiness probes check."""
+    runs = report.state in ("running", "paused")
+    for path, is_true in ((started, runs), (ready, runs and not report.unready)):
+        if is_true:
+            path.touch()
+        else:
+            path.unlink(missing_ok=True)
 
 
 def finish(report: Report, path: Path = Path(TERMINATION_LOG)) -> int:
@@ -105,7 +123,7 @@ def finish(report: Report, path: Path = Path(TERMINATION_LOG)) -> int:
 
 
 def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance, started: asyncio.Event) -> None:
-    """Shut the guest down on a signal; a signal that arrives before the start takes effect after it."""
+    """Shut the guest down on a signal; a signal that arrives before the guest starts takes effect after the start."""
     grace = vmi.spec.termination_grace_period_seconds
     seconds = float(DEFAULT_GRACE_SECONDS if grace is None else grace)
     stopping: set[asyncio.Task[None]] = set()

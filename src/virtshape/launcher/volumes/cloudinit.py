@@ -134,7 +134,7 @@ def _read_inline(text: str | None, encoded: str | None, member: str) -> bytes | 
 
 
 def _read_secret(mount: Path, key: str, member: str) -> bytes:
-    """Return the value of a secret's key, which may have either spelling, as in userdata or userData."""
+    """Return the value of a secret's key, which may be in lower case (`userdata`) or in camelCase (`userData`)."""
     files = read_files(mount)
     for spelling in (key, key.replace("data", "Data")):
         if spelling in files:
@@ -143,7 +143,7 @@ def _read_secret(mount: Path, key: str, member: str) -> bytes:
 
 
 def _read_keys(task: Task, way: str) -> list[str]:
-    """Return the SSH keys for a propagation method."""
+    """Return the SSH keys that are propagated by this method."""
     keys: list[str] = []
     for credential in task.vmi.spec.access_credentials or ():
         wanted = credential.ssh_public_key

@@ -13,7 +13,7 @@ LABEL: Final = "cfgdata"
 SYSPREP_LABEL: Final = "unattendCD"
 MAX_LABEL_LENGTH: Final = 32
 MAX_BYTES: Final = 32 << 20
-_ANSWERS: Final = frozenset({"autounattend.xml", "unattend.xml"})
+_ANSWER_FILES: Final = frozenset({"autounattend.xml", "unattend.xml"})
 _TABLES: Final = {"slic_name_ref": "slic.bin", "msdm_name_ref": "msdm.bin"}
 
 
@@ -26,7 +26,7 @@ def prepare_config_map(task: Task) -> Source:
 
 
 def prepare_secret(task: Task) -> Source:
-    """Write a Secret's keys as files; if the firmware uses its ACPI table, return the file with the table instead."""
+    """Write a Secret's keys as files; if one of them is the ACPI table of the firmware, return that file instead."""
     table = _find_table(task)
     if table is not None:
         return Source(path=str(table), read_only=True)
@@ -50,7 +50,7 @@ def prepare_downward_api(task: Task) -> Source:
 def prepare_sysprep(task: Task) -> Source:
     """Write the answer files for Windows setup."""
     files = read_files(task.require_mount())
-    if not any(name.lower() in _ANSWERS for name in files):
+    if not any(name.lower() in _ANSWER_FILES for name in files):
         raise UnusableVolumeError("it has neither autounattend.xml nor unattend.xml")
     return write_iso(task, files, SYSPREP_LABEL)
 
@@ -63,7 +63,11 @@ def write_iso(task: Task, files: dict[str, bytes], label: str) -> Source:
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
-    """Return the contents of all files below a directory by relative path; skip names that start with two dots."""
+    """
+    Return the contents of all files below a directory, by relative path.
+
+    Names that start with two dots, and links that lead out of the directory, are skipped.
+    """
     root, files, room = directory.resolve(), {}, MAX_BYTES
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith("..")]
@@ -90,7 +94,7 @@ def _write_mounted_files(task: Task, label: str | None = None, *, optional: bool
 
 
 def _find_table(task: Task) -> Path | None:
-    """Return the file of an ACPI table if the firmware takes one from this volume, else None."""
+    """Return the file of an ACPI table if the firmware needs one from this volume, else None."""
     firmware = task.vmi.spec.domain.firmware
     acpi = firmware.acpi if firmware is not None else None
     for member, name in _TABLES.items():

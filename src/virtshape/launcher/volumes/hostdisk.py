@@ -37,7 +37,7 @@ def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
 
 
 def require_allowed(path: str, roots: Sequence[str]) -> Path:
-    """Return the real path of a file; raise UnusableVolumeError unless it is below one of the roots."""
+    """Return the real path of a file; raise UnusableVolumeError unless the path is below one of the roots."""
     if not roots:
         raise UnusableVolumeError("this host allows no host disks: no directory is configured for them")
     real = Path(os.path.realpath(path))

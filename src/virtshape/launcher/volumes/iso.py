@@ -90,7 +90,7 @@ def _render(root: _Directory, label: str) -> bytes:
 
 
 class _Tree:
-    """One directory tree of the image, ISO 9660 or Joliet, over the same files."""
+    """A directory tree of the image, ISO 9660 or Joliet; both trees refer to the same files."""
 
     def __init__(
         self, root: _Directory, name: Callable[[list[str], bool], dict[str, bytes]], *, has_rock_ridge: bool
@@ -119,7 +119,7 @@ class _Tree:
         return _render_record(b"\0", self._extents[top], self._sizes[top], is_directory=True)
 
     def lay_out(self, start: int) -> int:
-        """Assign sectors from `start` on; return the first sector after them."""
+        """Assign sectors to the tables and directories, beginning with `start`; return the first free sector."""
         self.path_table_at = start
         at = start + 2 * _count_sectors(self.render_path_table("<"))
         for directory in self._directories:

@@ -32,7 +32,7 @@ def prepare_claim(task: Task) -> Source:
 
 
 def prepare_empty_disk(task: Task) -> Source:
-    """Create an empty disk, or keep the one of an earlier start."""
+    """Create an empty disk unless the volume has one from an earlier start; return the disk."""
     wanted = task.volume.empty_disk
     size = wanted.capacity.value() if wanted is not None else 0
     if size <= 0:
@@ -54,7 +54,7 @@ def get_disk(mount: Path) -> Path:
 
 
 def _ensure_overlay(image: Path, base: Path, form: str, size: int) -> Source:
-    """Return the overlay over a base image; create it unless there is already one with this base."""
+    """Return the overlay over a base image; create an overlay unless there is already one with this base."""
     if size == 0:
         raise UnusableVolumeError("its image is empty")
     backing = _find_backing_file(image)

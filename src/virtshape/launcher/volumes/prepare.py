@@ -1,8 +1,8 @@
 """
 Prepare all volumes of an instance as images that QEMU can open.
 
-This blocks while images are read and written. If it is repeated in the same directory, overlays and empty disks keep
-their data. Existing files outside of the directory are never changed.
+Preparation blocks while images are read and written. If it is repeated in the same directory, overlays and empty disks
+keep their data. Existing files outside of the directory are never changed.
 """
 
 import logging
@@ -65,7 +65,7 @@ def prepare_volumes(
     """
     Return the image of each volume that a disk or the firmware needs, by the volume's name.
 
-    `mounts` are the paths of the volumes' contents. Raise VolumeError with all volumes that cannot be prepared.
+    `mounts` are the paths of the volumes' contents. Raise VolumeError with all problems, if there are any.
     """
     place = Path(directory) / DIRECTORY
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def prepare_volumes(
 def prepare_volume(
     vmi: VirtualMachineInstance, mounts: Mapping[str, str], directory: str, name: str
 ) -> dict[str, Source]:
-    """Return the image of one volume by its name; raise VolumeError if it cannot be prepared."""
+    """Map the volume's name to its image; return an empty dict if it has no image, raise VolumeError on failure."""
     index, volume = next((index, one) for index, one in enumerate(vmi.spec.volumes or ()) if one.name == name)
     kind = _find_kind(volume)
     if kind is None:

@@ -1,4 +1,4 @@
-"""Properties of the storage behind an image: size, block sizes, direct I/O."""
+"""Properties of an image's storage: size, block sizes, direct I/O."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ from virtshape.launcher.images.inspection import SECTOR, read_format, round_up
 from virtshape.launcher.volumes.task import UnusableVolumeError
 
 BLOCK: Final = 4096
-"""Disk sizes are rounded up to this block size, the largest that guests see."""
+"""Disk sizes are rounded up to a multiple of this block size, the largest block size that guests see."""
 
 
 def describe_image(path: Path, form: Literal["raw", "qcow2"] = "raw", *, read_only: bool = False) -> Source:
@@ -54,7 +54,7 @@ def measure(path: Path) -> int:
 
 
 def validate_base_image(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
-    """Return the format and size of a base image; raise UnusableVolumeError if it is not self-contained."""
+    """Return the format and size of a base image; raise UnusableVolumeError if the image is not self-contained."""
     form, head, size = read_format(path)
     if form == "raw":
         return "raw", round_up(size, SECTOR)

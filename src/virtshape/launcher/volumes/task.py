@@ -32,7 +32,7 @@ class Task(NamedTuple):
         return Path(mount) if mount is not None else None
 
     def require_mount(self) -> Path:
-        """Return the mount of the volume; raise UnusableVolumeError if it is missing."""
+        """Return the mount of the volume; raise UnusableVolumeError if the mount is missing."""
         mount = self.find_mount()
         if mount is None or not mount.exists():
             raise UnusableVolumeError("its content is missing")
@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
 
 class VolumeError(ImageError):
-    """Volumes could not be prepared; `problems` has the field and the reason for each of them."""
+    """Volumes could not be prepared; `problems` contains the field and the reason for each volume."""
 
     def __init__(self, problems: Sequence[Refusal]) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.reason}" for problem in problems))

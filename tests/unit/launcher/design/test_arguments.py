@@ -16,13 +16,15 @@ from tests.support.domains import design_guest, list_refusals
         pytest.param({"kubevirt.io/ignitiondata": "{}"}, (), id="empty ignition data"),
     ],
 )
-def test_annotations_become_qemu_arguments(annotations: dict[str, str] | None, arguments: tuple[str, ...]) -> None:
+def test_ignition_data_becomes_a_qemu_argument_unless_it_is_empty(
+    annotations: dict[str, str] | None, arguments: tuple[str, ...]
+) -> None:
     design = design_guest(annotations=annotations)
     assert design.domain.arguments == arguments
     assert design.refusals == ()
 
 
-def test_hook_sidecars_are_refused() -> None:
+def test_hook_sidecar_annotation_is_refused() -> None:
     refusals = list_refusals(design_guest(annotations={"hooks.kubevirt.io/hookSidecars": "[]"}))
     assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "hook sidecars are not supported"}
 

@@ -60,7 +60,7 @@ def test_clock_has_the_requested_fields(asked: JsonObject | None, clock: Clock) 
         pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="Hyper-V reenlightenment"),
     ],
 )
-def test_tsc_frequency_is_fixed_if_a_feature_relies_on_it(domain: JsonObject, timers: tuple[Timer, ...]) -> None:
+def test_tsc_frequency_is_fixed_only_if_a_feature_relies_on_it(domain: JsonObject, timers: tuple[Timer, ...]) -> None:
     assert design_guest(domain, status=HINTS).domain.clock == Clock(timers=timers)
 
 
@@ -69,7 +69,7 @@ def test_tsc_frequency_is_not_set_without_kvm() -> None:
     assert design_guest(asked, status=HINTS, host=EMULATING).domain.clock == Clock()
 
 
-def test_kvm_and_hyperv_timers_are_noted_as_without_effect_without_kvm() -> None:
+def test_kvm_and_hyperv_timers_have_a_note_without_kvm() -> None:
     design = design_guest({"clock": {"timer": {"kvm": {}, "hyperv": {}, "rtc": {}}}}, host=EMULATING)
     notes = list_notes(design)
     assert notes["clock.timer.kvm"] == "has no effect without KVM"

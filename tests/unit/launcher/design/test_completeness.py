@@ -127,7 +127,7 @@ def get_struct(annotation: Any) -> type[Model] | None:
 
 
 def put(tree: JsonObject, path: str, value: Any) -> JsonObject:
-    """Return a copy of the tree with the value at the path."""
+    """Return a copy of the tree in which the value at the path is set."""
     key, _, rest = path.partition(".")
     return {**tree, key: put(tree.get(key) or {}, rest, value) if rest else value}
 

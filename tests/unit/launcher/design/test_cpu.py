@@ -52,7 +52,7 @@ def test_requested_cpu_model_is_used_with_kvm(model: str | None, cpu: Cpu) -> No
         ),
     ],
 )
-def test_replacement_cpu_model_is_noted_without_kvm(model: str, cpu: Cpu, note: str | None) -> None:
+def test_replacement_cpu_model_without_kvm_is_reported_in_a_note(model: str, cpu: Cpu, note: str | None) -> None:
     design = design_guest({"cpu": {"model": model}}, host=EMULATING)
     assert design.domain.cpu == cpu
     assert design.domain.type == "qemu"
@@ -89,7 +89,7 @@ def test_unsupported_cpu_model_is_refused(host: Host, model: str, reason: str) -
     assert list_refusals(design_guest({"cpu": {"model": model}}, host=host)) == {"cpu.model": reason}
 
 
-def test_cpu_features_keep_their_policy_and_order() -> None:
+def test_cpu_features_have_the_requested_policy_and_order() -> None:
     features = [
         {"name": "aes"},
         {"name": "avx2", "policy": "force"},
@@ -124,14 +124,16 @@ def test_cpu_features_keep_their_policy_and_order() -> None:
         ),
     ],
 )
-def test_unsupported_cpu_features_are_refused(feature: JsonObject, refusals: dict[str, str]) -> None:
+def test_missing_required_cpu_features_and_unknown_policies_are_refused(
+    feature: JsonObject, refusals: dict[str, str]
+) -> None:
     assert list_refusals(design_guest({"cpu": {"features": [feature]}}, host=EMULATING)) == refusals
 
 
-def test_unverified_emulated_cpu_feature_is_noted() -> None:
+def test_cpu_feature_that_qemu_may_not_emulate_has_a_note() -> None:
     host = replace(EMULATING, cpu_features=frozenset())
     notes = list_notes(design_guest({"cpu": {"model": "Westmere", "features": [{"name": "avx2"}]}}, host=host))
-    assert notes == TCG | {"cpu.features[0].name": "QEMU emulates avx2 only if it supports it, which was not checked"}
+    assert notes == TCG | {"cpu.features[0].name": "QEMU may not be able to emulate avx2: its features are unknown"}
 
 
 def test_evmcs_adds_the_vmx_feature() -> None:

@@ -161,7 +161,7 @@ def test_minimal_instance_gets_default_devices() -> None:
     )
 
 
-def test_all_refusals_are_reported_at_once() -> None:
+def test_all_refused_fields_of_a_guest_are_reported_at_once() -> None:
     domain = {
         "cpu": {"model": "Z80", "dedicatedCpuPlacement": True, "sockets": 80},
         "machine": {"type": "pc-q35-rhel9.2.0"},

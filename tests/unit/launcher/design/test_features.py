@@ -69,7 +69,7 @@ def test_smm_is_refused_on_i440fx() -> None:
     assert refusals == {"features.smm": "the machine type pc-i440fx-7.2 does not support it: use q35"}
 
 
-def test_features_that_need_kvm_are_refused_or_noted_without_it() -> None:
+def test_features_that_need_kvm_are_refused_or_have_a_note_without_kvm() -> None:
     design = design_guest({"features": {"pvspinlock": {}, "apic": {"endOfInterrupt": True}}}, host=EMULATING)
     assert list_refusals(design) == {"features.pvspinlock": NO_KVM}
     assert list_notes(design)["features.apic.endOfInterrupt"] == "has no effect without KVM"

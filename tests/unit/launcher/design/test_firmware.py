@@ -127,7 +127,7 @@ def test_unavailable_firmware_is_refused(domain: JsonObject, host: Host, refusal
     assert list_refusals(design_guest(domain, host=host)) == refusals
 
 
-def test_persistent_variables_need_a_state_directory() -> None:
+def test_persistent_efi_variables_require_a_state_directory() -> None:
     design = design_guest(boot(efi={"persistent": True}), state_directory=None)
     assert list_refusals(design) == {
         "firmware.bootloader.efi.persistent": "this host has no storage for persistent firmware variables"

@@ -72,12 +72,12 @@ def test_enlightenments_are_enabled_or_disabled_as_requested(
 @pytest.mark.parametrize(
     ("enabled", "hyperv"), [(True, Hyperv(mode="passthrough")), (None, Hyperv(mode="passthrough")), (False, None)]
 )
-def test_hyperv_passthrough_can_be_enabled(enabled: bool | None, hyperv: Hyperv | None) -> None:
+def test_hyperv_passthrough_is_used_unless_it_is_disabled(enabled: bool | None, hyperv: Hyperv | None) -> None:
     design = design_guest({"features": {"hypervPassthrough": {"enabled": enabled}}})
     assert design.domain.features.hyperv == hyperv
 
 
-def test_enlightenments_that_need_kvm_are_refused_and_others_noted_without_it() -> None:
+def test_enlightenments_are_refused_or_have_a_note_without_kvm() -> None:
     design = design_guest({"features": {"hyperv": ALL}, "clock": TIMER}, host=EMULATING)
     assert list_refusals(design) == {
         "features.hyperv.vpindex": NO_KVM,

@@ -24,7 +24,7 @@ def test_machine_type_alias_is_resolved(wanted: str | None, machine: str) -> Non
     assert design.refusals == ()
 
 
-def test_unknown_machine_type_is_refused_with_the_known_ones() -> None:
+def test_refusal_of_an_unknown_machine_type_lists_the_known_types() -> None:
     design = design_guest({"machine": {"type": "pc-q35-rhel9.2.0"}})
     known = "pc, pc-i440fx-7.2, pc-q35-7.2, q35 and 1 more"
     assert list_refusals(design) == {
@@ -38,7 +38,7 @@ def test_known_machine_types_are_sorted_by_version() -> None:
     assert reason == "QEMU on this host has no machine type q35; it has: pc-q35-2.9, pc-q35-2.10"
 
 
-def test_guest_of_another_architecture_has_only_this_refusal() -> None:
+def test_guest_for_another_architecture_is_refused_for_that_reason_only() -> None:
     design = design_guest({"machine": {"type": "virt"}, "features": {"acpi": {}}}, architecture="arm64")
     assert list_refusals(design) == {"spec.architecture": "this host is amd64 and cannot run arm64 guests"}
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, EMULATING, GIB, design_guest, list_refusals
 
-from virtshape.api.hotplug import MAX_GUEST_ANNOTATION
+from virtshape.api.hotpluglimits import MAX_GUEST_ANNOTATION
 from virtshape.api.model import JsonObject
 from virtshape.launcher.domain.cpu import Cell
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
@@ -42,12 +42,12 @@ def test_guest_memory_is_converted_to_bytes(domain: JsonObject, memory: Memory) 
     [("4Gi", 4 * GIB), ("512Mi", None), ("much", None)],
     ids=["more", "less than at start", "not a quantity"],
 )
-def test_invalid_default_memory_limit_does_not_prevent_the_start(annotation: str, maximum: int | None) -> None:
+def test_default_memory_limit_is_used_only_if_it_is_valid(annotation: str, maximum: int | None) -> None:
     design = design_guest({"memory": {"guest": "1Gi"}}, annotations={MAX_GUEST_ANNOTATION: annotation})
     assert (design.domain.memory, design.refusals) == (Memory(size=GIB, maximum=maximum), ())
 
 
-def test_hotpluggable_memory_needs_a_numa_cell() -> None:
+def test_hotpluggable_memory_requires_a_numa_cell() -> None:
     domain = design_guest(
         {"memory": {"guest": "1Gi", "maxGuest": "4Gi"}, "cpu": {"sockets": 1, "maxSockets": 2}}
     ).domain
@@ -95,7 +95,7 @@ def test_requested_memory_backing_is_used(
     assert design.refusals == ()
 
 
-def test_virtiofs_needs_shared_memory() -> None:
+def test_virtiofs_requires_shared_memory() -> None:
     devices = {"filesystems": [{"name": "home", "virtiofs": {}}]}
     domain = design_guest({"devices": devices}, host=replace(ACCELERATED, virtiofs=True)).domain
     assert domain.backing == MemoryBacking(memfd=True, shared=True)

@@ -34,7 +34,9 @@ def test_bios_can_use_the_serial_console() -> None:
             id="kernel and initrd",
         ),
         pytest.param(
-            {"container": {"image": "kernel", "kernelPath": "/vmlinuz"}}, Kernel(path="/boot/vmlinuz"), id="no disk"
+            {"container": {"image": "kernel", "kernelPath": "/vmlinuz"}},
+            Kernel(path="/boot/vmlinuz"),
+            id="kernel without initrd",
         ),
         pytest.param({}, None, id="nothing"),
     ],
@@ -73,8 +75,8 @@ def test_windows_licence_acpi_tables_are_passed_to_the_guest() -> None:
         pytest.param(
             {"acpi": {"slicNameRef": "old", "msdmNameRef": "new"}},
             {
-                "firmware.acpi.slicNameRef": "the volume old has no such table",
-                "firmware.acpi.msdmNameRef": "the volume new has no such table",
+                "firmware.acpi.slicNameRef": "the volume old has no ACPI table",
+                "firmware.acpi.msdmNameRef": "the volume new has no ACPI table",
             },
             id="missing ACPI tables",
         ),

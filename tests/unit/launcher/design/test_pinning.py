@@ -49,7 +49,7 @@ def test_core_is_not_split_across_numa_cells() -> None:
     assert allot_cpus(TORN, Topology(1, 2, 2), across_cells=False) == Allotment((0, 1, 3, 4), (2, 5))
 
 
-def test_only_the_given_cpus_are_assigned() -> None:
+def test_numa_cells_contain_only_the_cpus_of_the_guest() -> None:
     host = replace(ACCELERATED, numa_cells=TWO)
     assert design_cells(host, (0, 4, 5, 9)) == (NumaCell(0, ((0, 4), (5,))),)
 

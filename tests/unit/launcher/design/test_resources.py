@@ -79,12 +79,12 @@ def test_unavailable_resources_are_refused(domain: JsonObject, refusals: dict[st
     assert list_refusals(design_guest(domain, host=SMALL)) == refusals
 
 
-def test_resource_limit_that_is_not_enforced_is_noted() -> None:
+def test_resource_limit_that_is_not_enforced_has_a_note() -> None:
     design = design_guest({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "500m"}}}, host=SMALL)
     assert list_notes(design) == {"resources.limits.cpu": "is not enforced: the guest can use all of its 2 vCPUs"}
 
 
-def test_host_with_unknown_capacity_refuses_no_size() -> None:
+def test_guest_of_any_size_is_accepted_on_a_host_with_unknown_capacity() -> None:
     host = replace(SMALL, memory=0, cpus=())
     design = design_guest({"memory": {"guest": "1Ti"}, "resources": {"requests": {"cpu": "64"}}}, host=host)
     assert design.refusals == ()

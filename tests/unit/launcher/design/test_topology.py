@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, build_guest, design_guest, list_notes, list_refusals
 
-from virtshape.api.hotplug import MAX_SOCKETS_ANNOTATION
+from virtshape.api.hotpluglimits import MAX_SOCKETS_ANNOTATION
 from virtshape.api.model import JsonObject
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
@@ -94,7 +94,7 @@ def test_arm64_guests_have_no_cpu_hotplug() -> None:
     [("8", 8), ("1", 2), ("9999", 255), ("many", 2), ("0", 2), ("9" * 20, 2)],
     ids=["more", "fewer than at start", "more than the machine type has", "not a number", "zero", "too long"],
 )
-def test_invalid_default_socket_limit_does_not_prevent_the_start(annotation: str, sockets: int) -> None:
+def test_default_socket_limit_is_capped_and_ignored_if_it_is_invalid(annotation: str, sockets: int) -> None:
     design = design_guest({"cpu": {"sockets": 2}}, annotations={MAX_SOCKETS_ANNOTATION: annotation})
     assert (design.domain.cpu.topology.sockets, design.refusals) == (sockets, ())
 

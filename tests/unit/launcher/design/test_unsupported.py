@@ -1,4 +1,4 @@
-"""Fields of an instance outside its domain: each is applied, refused or noted."""
+"""Fields of an instance outside its domain: each is applied, is refused or has a note."""
 
 from inspect import isclass
 from typing import Any, get_args
@@ -66,7 +66,7 @@ INSIDE_ANOTHER = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_instance_field_changes_the_design(field: str) -> None:
+def test_each_instance_field_changes_the_design(field: str) -> None:
     assert design_guest(uid="u", **CHANGES[field]) != design_guest(uid="u")
 
 
@@ -76,7 +76,7 @@ def test_every_instance_field_is_tested() -> None:
 
 
 @pytest.mark.parametrize(("tree", "text"), NOTED.values(), ids=NOTED)
-def test_cluster_only_fields_are_noted_only_outside_a_cluster(tree: JsonObject, text: str) -> None:
+def test_fields_that_only_a_cluster_applies_have_a_note_outside_a_cluster(tree: JsonObject, text: str) -> None:
     plain, asked = design_guest(host=EMULATING), design_guest(host=EMULATING, **tree)
     assert [note.text for note in asked.notes if note not in plain.notes] == [text]
     in_cluster = replace(EMULATING, cluster=True)

@@ -40,7 +40,7 @@ def test_vcpus_are_rendered_as_xml(vcpus: Vcpus, xml: str) -> None:
         pytest.param(
             Cpu(mode="host-passthrough"),
             '<cpu mode="host-passthrough"><topology sockets="1" cores="1" threads="1" /></cpu>',
-            id="host-model",
+            id="host-passthrough",
         ),
         pytest.param(
             Cpu(

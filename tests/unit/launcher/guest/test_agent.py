@@ -72,7 +72,7 @@ def test_users_and_filesystems_reported_by_the_agent_are_parsed() -> None:
     )
 
 
-def test_interfaces_are_matched_by_mac_address() -> None:
+def test_interfaces_reported_by_the_agent_are_matched_by_mac_address() -> None:
     info = read_interfaces(
         {
             "if.count": 3,
@@ -101,7 +101,7 @@ def test_interfaces_are_matched_by_mac_address() -> None:
     )
 
 
-def test_long_texts_and_lists_are_truncated() -> None:
+def test_long_texts_and_lists_of_the_agent_are_truncated() -> None:
     info = {"user.count": 10_000_000} | {f"user.{number}.name": "x" * 5000 for number in range(300)}
     users = read_users(info)
     assert (len(users), len(users[0].name)) == (MAX_ITEMS, MAX_TEXT_LENGTH)

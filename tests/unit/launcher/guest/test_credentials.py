@@ -1,4 +1,4 @@
-"""SSH keys and passwords are set in the guest once, and again after a change."""
+"""SSH keys and passwords are set in the guest at its start and whenever they change."""
 
 import threading
 from importlib.util import find_spec
@@ -23,11 +23,11 @@ def _needs_libvirt() -> None:
 
 
 class Domain:
-    """A domain whose agent sets credentials, or fails with `complaint`."""
+    """A domain whose agent sets credentials, or fails with `error`."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
-        self.complaint = ""
+        self.error = ""
 
     def authorizedSSHKeysSet(self, user: str, keys: list[str], flags: int) -> None:  # noqa: N802 - libvirt's name
         self._receive((user, keys, flags))
@@ -36,10 +36,10 @@ class Domain:
         self._receive((user, password, flags))
 
     def _receive(self, problem: Any) -> None:
-        if self.complaint:
+        if self.error:
             import libvirt
 
-            raise libvirt.libvirtError(self.complaint)
+            raise libvirt.libvirtError(self.error)
         self.calls.append(problem)
 
 
@@ -81,12 +81,12 @@ def test_only_changed_credentials_are_set_again(tmp_path: Path) -> None:
     assert domain.calls == [("x", "1", 0), ("y", "1", 0), ("y", "2", 0)]
 
 
-def test_agent_error_is_reported_and_the_request_retried(tmp_path: Path) -> None:
+def test_failed_agent_request_is_reported_and_retried(tmp_path: Path) -> None:
     sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
-    domain.complaint = "there is no user x"
+    domain.error = "there is no user x"
     sync.sync()
     assert reports.report.logins == "there is no user x"
-    domain.complaint = ""
+    domain.error = ""
     sync.sync()
     assert (reports.report.logins, domain.calls) == ("", [("x", "1", 0)])
 
@@ -97,7 +97,7 @@ def test_missing_credential_secret_is_reported(tmp_path: Path) -> None:
     assert "reading a secret failed: " in (reports.report.logins or "")
 
 
-def test_credential_sync_runs_from_agent_connection_to_guest_end(tmp_path: Path) -> None:
+def test_credential_sync_starts_with_the_agent_and_stops_with_the_guest(tmp_path: Path) -> None:
     sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
     sync.start()
     assert reports.wait_for(lambda report: report.logins == "", SOON)

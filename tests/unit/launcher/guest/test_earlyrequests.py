@@ -26,7 +26,7 @@ def test_guest_status_is_available_during_preparation(starting: EarlyRequestHand
         pytest.param([Stop(grace=30), Kill(), Stop(grace=10)], 0, id="shortest grace period wins"),
     ],
 )
-def test_stop_before_the_start_is_remembered(
+def test_stop_request_before_the_start_is_saved_with_its_grace_period(
     starting: EarlyRequestHandler, requests: list[Request], grace: float
 ) -> None:
     for request in requests:
@@ -34,7 +34,7 @@ def test_stop_before_the_start_is_remembered(
     assert starting.stop == grace
 
 
-def test_other_requests_wait_until_the_guest_has_started(starting: EarlyRequestHandler) -> None:
+def test_early_requests_other_than_stop_wait_until_the_guest_has_started(starting: EarlyRequestHandler) -> None:
     threading.Timer(
         0.02, starting.finish, [lambda request: Answer(error=f"{type(request).__name__} was passed on")]
     ).start()
@@ -43,6 +43,6 @@ def test_other_requests_wait_until_the_guest_has_started(starting: EarlyRequestH
     assert starting.stop is None
 
 
-def test_requests_after_a_failed_start_get_an_error(starting: EarlyRequestHandler) -> None:
+def test_requests_to_a_guest_that_failed_to_start_get_an_error(starting: EarlyRequestHandler) -> None:
     starting.finish()
     assert starting.answer(Pause()) == Answer(error="the guest has ended", report=Report())

@@ -11,7 +11,7 @@ from virtshape.launcher.guest.loglimit import NOTE, limit_log, limit_logs_foreve
 KIB = 1024
 
 
-def test_log_above_the_limit_is_shortened_to_its_end(tmp_path: Path) -> None:
+def test_only_the_end_of_a_log_above_the_limit_is_preserved(tmp_path: Path) -> None:
     log = tmp_path / "serial0.log"
     log.write_bytes(b"x" * 100 * KIB + b"the end")
     assert limit_log(log, most=64 * KIB, kept=7)
@@ -29,7 +29,7 @@ def test_missing_guest_log_is_ignored(tmp_path: Path) -> None:
     assert not limit_log(tmp_path / "serial0.log")
 
 
-def test_link_in_place_of_a_log_is_not_followed(tmp_path: Path) -> None:
+def test_symlink_in_place_of_a_log_is_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "other"
     target.write_bytes(b"x" * 100 * KIB)
     (tmp_path / "serial0.log").symlink_to(target)

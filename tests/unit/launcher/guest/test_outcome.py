@@ -79,7 +79,7 @@ SHUT_DOWN = Report(state="succeeded", reason="GuestShutDown", message="the guest
         ),
     ],
 )
-def test_exit_evidence_decides_the_outcome_of_a_guest(evidence: ExitEvidence, outcome: Report) -> None:
+def test_outcome_of_a_guest_is_derived_from_how_qemu_exited(evidence: ExitEvidence, outcome: Report) -> None:
     assert decide_outcome(evidence) == outcome
 
 
@@ -95,5 +95,5 @@ def test_exit_evidence_decides_the_outcome_of_a_guest(evidence: ExitEvidence, ou
         pytest.param(ExitEvidence(exit_code=0, ended_by_us="kill"), True, id="known reason"),
     ],
 )
-def test_outcome_of_a_guest_is_decided_only_with_conclusive_evidence(evidence: ExitEvidence, clear: bool) -> None:
+def test_outcome_of_a_guest_is_decided_only_with_sufficient_exit_evidence(evidence: ExitEvidence, clear: bool) -> None:
     assert is_conclusive(evidence) == clear

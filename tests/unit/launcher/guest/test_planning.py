@@ -36,7 +36,7 @@ def test_default_grace_period_is_30_seconds(tmp_path: Path) -> None:
     assert (made.paused, made.grace) == (False, 30)
 
 
-def test_all_refusals_are_reported_at_once(tmp_path: Path) -> None:
+def test_all_refused_fields_of_a_guest_are_reported_at_once(tmp_path: Path) -> None:
     report = plan(tmp_path, {"cpu": {"model": "Nothing"}, "machine": {"type": "nothing"}})
     assert isinstance(report, Report)
     assert (report.state, report.reason) == ("failed", "NotPossibleHere")
@@ -57,7 +57,7 @@ def test_missing_volumes_are_reported_with_their_fields(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("persistent", [True, False])
-def test_only_a_persistent_tpm_is_kept_in_the_state_directory(tmp_path: Path, persistent: bool) -> None:
+def test_only_a_persistent_tpm_uses_the_state_directory(tmp_path: Path, persistent: bool) -> None:
     state = tmp_path / "state"
     state.mkdir()
     for _ in range(2):

@@ -23,7 +23,7 @@ def test_planning_process_returns_the_report_of_a_refused_guest(tmp_path: Path) 
     assert Preparation(lambda _: refused, tmp_path).wait() == refused
 
 
-def test_exception_during_planning_becomes_a_report(tmp_path: Path) -> None:
+def test_exception_during_planning_is_returned_as_a_report(tmp_path: Path) -> None:
     def fail(_: Path) -> Plan:
         raise KeyError("a mistake")
 

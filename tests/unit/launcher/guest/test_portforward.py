@@ -30,7 +30,7 @@ def plan(**forwards: tuple[Forward, ...]) -> Plan:
 
 @pytest.fixture
 def free() -> Iterator[int]:
-    """Return a free port outside the ephemeral range."""
+    """Yield a free port outside the ephemeral range."""
     for port in range(20000, 30000):
         with socket.socket() as probe:
             try:
@@ -41,7 +41,7 @@ def free() -> Iterator[int]:
         return
 
 
-def test_port_is_forwarded_once_from_any_loopback_port(free: int) -> None:
+def test_guest_port_is_forwarded_once_from_a_free_loopback_port(free: int) -> None:
     monitor = Monitor()
     forwarding = PortForwarder(plan(), monitor)
     here = forwarding.open(free, "tcp")
@@ -51,7 +51,7 @@ def test_port_is_forwarded_once_from_any_loopback_port(free: int) -> None:
     assert re.fullmatch(rf"hostfwd_add hostua-other udp:127.0.0.1:\d+-:{free}", monitor.commands[1])
 
 
-def test_declared_ports_can_be_opened_on_all_addresses(free: int) -> None:
+def test_declared_ports_can_be_forwarded_from_all_addresses(free: int) -> None:
     monitor = Monitor()
     named = Plan(
         name="guest",
@@ -61,29 +61,29 @@ def test_declared_ports_can_be_opened_on_all_addresses(free: int) -> None:
         port_address="0.0.0.0",  # noqa: S104 - as in a pod
     )
     forwarding = PortForwarder(named, monitor)
-    assert [one.here for one in forwarding.open_named()] == [free]
+    assert [one.here for one in forwarding.open_listed()] == [free]
     forwarding.open(free + 1, "tcp", "other")
     assert monitor.commands[0] == f"hostfwd_add hostua-default tcp:0.0.0.0:{free}-:{free}"
     assert monitor.commands[1].startswith("hostfwd_add hostua-other tcp:127.0.0.1:")
 
 
-def test_declared_ports_keep_their_numbers_if_possible(free: int) -> None:
+def test_declared_port_is_forwarded_from_the_same_number_if_it_is_available(free: int) -> None:
     monitor = Monitor()
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", free, free))), monitor)
-    low, ordinary = forwarding.open_named()
+    low, ordinary = forwarding.open_listed()
     assert ordinary == OpenPort(interface="default", protocol="tcp", port=free, here=free)
     assert (low.port, low.here > 1023) == (80, True)
     with socket.socket() as other:
         other.bind(("127.0.0.1", free))
-        (elsewhere,) = PortForwarder(plan(default=(Forward("tcp", free, free),)), monitor).open_named()
+        (elsewhere,) = PortForwarder(plan(default=(Forward("tcp", free, free),)), monitor).open_listed()
     assert (elsewhere.port, elsewhere.here == free) == (free, False)
 
 
-def test_adopting_process_forwards_no_port_twice() -> None:
+def test_port_that_is_already_forwarded_is_not_forwarded_again_after_adoption() -> None:
     monitor = Monitor()
     known = OpenPort(interface="default", protocol="tcp", port=80, here=40080)
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80),)), monitor, (known,))
-    assert (list(forwarding.open_named()), monitor.commands) == ([known], [])
+    assert (list(forwarding.open_listed()), monitor.commands) == ([known], [])
 
 
 def test_only_declared_ports_are_forwarded(free: int) -> None:
@@ -105,8 +105,8 @@ def test_interface_without_ports_to_forward_is_reported(netdevs: dict[str, str],
         forwarding.open(80, "tcp", interface)
 
 
-def test_failed_port_forwarding_does_not_prevent_others() -> None:
+def test_failure_to_forward_one_port_does_not_affect_other_ports() -> None:
     forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", 81, 81))), Monitor("-:80"))
-    assert [one.port for one in forwarding.open_named()] == [81]
+    assert [one.port for one in forwarding.open_listed()] == [81]
     with pytest.raises(ForwardError, match="forwarding port 80 failed: could not set up"):
         forwarding.open(80, "tcp")

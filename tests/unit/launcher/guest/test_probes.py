@@ -16,7 +16,7 @@ from tests.support.webserver import Response, serve
 from virtshape.launcher.guest.plan import Check, Checks
 from virtshape.launcher.guest.probes import Prober, ProbeWorkers, Tally, choose_address
 from virtshape.launcher.guest.reportpublisher import ReportPublisher
-from virtshape.launcher.netns.namespace import list_forbidden
+from virtshape.launcher.netns.blockedaddresses import list_blocked_addresses
 from virtshape.launcher.report import Report
 
 SOON = 60.0
@@ -71,7 +71,7 @@ def test_paused_guest_is_not_probed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that accepts connections and sends nothing, like QEMU's."""
+    """A port that accepts connections and sends nothing, like a port that QEMU forwards."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
 
@@ -149,7 +149,7 @@ def test_http_probe_fails_without_a_response(port: int) -> None:
     assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
 
 
-def test_content_of_a_response_that_is_not_http_is_not_reported() -> None:
+def test_probe_error_does_not_contain_a_response_that_is_not_http() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def respond() -> None:
@@ -180,8 +180,8 @@ FORBIDDEN = [
 ]
 
 
-def test_addresses_of_the_machine_are_not_probed_as_the_guest() -> None:
-    forbidden = list_forbidden([ip_address("192.0.2.7")])
+def test_address_of_the_machine_is_never_used_as_the_address_of_the_guest() -> None:
+    forbidden = list_blocked_addresses([ip_address("192.0.2.7")])
     assert choose_address([*FORBIDDEN, "192.0.2.8", "192.0.2.9"], forbidden) == "192.0.2.8"
     for address in FORBIDDEN:
         with pytest.raises(ConnectionError, match="the guest's address is unknown"):

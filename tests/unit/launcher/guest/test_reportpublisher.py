@@ -23,7 +23,7 @@ def test_final_report_is_not_changed(tmp_path: Path) -> None:
     assert reports.publish(state="running") == ended == reports.report
 
 
-def test_watchers_get_changed_reports_only(tmp_path: Path) -> None:
+def test_watchers_receive_only_changed_reports(tmp_path: Path) -> None:
     reports = ReportPublisher(tmp_path / "report.json", Report())
     following = reports.watch(heartbeat=0.01)
     assert next(following) == Report()

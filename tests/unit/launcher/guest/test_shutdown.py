@@ -16,7 +16,21 @@ def test_guest_is_killed_after_its_grace_period() -> None:
     assert time.monotonic() - began >= 0.1
 
 
-def test_later_request_can_only_shorten_the_grace_period() -> None:
+def test_guest_is_killed_although_the_shutdown_request_never_returns() -> None:
+    happened: queue.Queue[str] = queue.Queue()
+    released = threading.Event()
+
+    def hang() -> None:
+        happened.put("asked")
+        released.wait(SOON)
+
+    stopping = GracefulShutdown(hang, lambda _: happened.put("ended"))
+    stopping.request(2.0)
+    assert [happened.get(timeout=SOON), happened.get(timeout=SOON)] == ["asked", "ended"]
+    released.set()
+
+
+def test_later_stop_request_can_only_shorten_the_grace_period() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
     stopping.request(600)
@@ -31,13 +45,29 @@ def test_guest_that_has_shut_down_is_not_killed() -> None:
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
     stopping.request(600)
     assert happened.get(timeout=SOON) == "asked"
-    (thread,) = [each for each in threading.enumerate() if each.name == "stopping the guest"]
+    (thread,) = [each for each in threading.enumerate() if each.name == "ending the grace period"]
     stopping.close()
     stopping.request(0)
     thread.join(timeout=SOON)
     assert not thread.is_alive()
-    assert "stopping" not in [each.name for each in threading.enumerate()]
     assert happened.empty()
+
+
+def test_failing_shutdown_requests_end_with_the_grace_period() -> None:
+    asked: queue.Queue[str] = queue.Queue()
+    ended = threading.Event()
+
+    def fail() -> None:
+        asked.put("asked")
+        raise RuntimeError("no answer")
+
+    GracefulShutdown(fail, lambda _: ended.set()).request(0.3)
+    assert asked.get(timeout=SOON) == "asked"
+    assert ended.wait(SOON)
+    for thread in threading.enumerate():
+        if thread.name == "stopping the guest":
+            thread.join(timeout=SOON)
+            assert not thread.is_alive()
 
 
 def test_zero_grace_period_kills_the_guest_immediately() -> None:

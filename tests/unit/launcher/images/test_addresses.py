@@ -9,7 +9,7 @@ from tests.support.webserver import Request, Response, serve, serve_file
 
 from virtshape.launcher.images.addresses import ForbiddenAddressError, is_permitted
 from virtshape.launcher.images.web import Access, request
-from virtshape.launcher.netns.namespace import METADATA_SERVICES
+from virtshape.launcher.netns.blockedaddresses import METADATA_SERVICES
 
 LOOPBACK = ("127.0.0.0/8",)
 PUBLIC = ["1.1.1.1", "9.255.255.255", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
@@ -42,7 +42,9 @@ def test_imports_from_special_addresses_are_refused(text: str) -> None:
         ("fd00::1", ("fd00::/8",), True),
     ],
 )
-def test_imports_from_configured_networks_are_permitted(text: str, allowed: tuple[str, ...], permitted: bool) -> None:
+def test_imports_from_private_addresses_require_a_configured_network(
+    text: str, allowed: tuple[str, ...], permitted: bool
+) -> None:
     assert is_permitted(ip_address(text), allowed) is permitted
 
 
@@ -73,7 +75,7 @@ def test_redirect_target_is_checked_like_the_first_address() -> None:
         assert [one.path for one in server.requests] == ["/"]
 
 
-def test_name_is_resolved_once_and_the_checked_address_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_resolves_a_host_name_once_and_connects_to_the_checked_address(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [["127.0.0.1"], ["127.0.0.9"]]
     asked: list[str] = []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from virtshape.launcher.images.atomic import remove_leftovers, replace_file, write_atomically
 
 
-def test_new_file_replaces_the_old_one_only_when_it_is_complete(tmp_path: Path) -> None:
+def test_file_is_replaced_only_when_the_new_content_is_complete(tmp_path: Path) -> None:
     target = tmp_path / "new" / "disk.img"
     with replace_file(target, 0o640) as partial:
         partial.write_bytes(b"new")
@@ -19,7 +19,7 @@ def test_new_file_replaces_the_old_one_only_when_it_is_complete(tmp_path: Path) 
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+def test_failed_atomic_write_does_not_change_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "disk.img"
     write_atomically(target, b"old")
     with contextlib.suppress(ZeroDivisionError), replace_file(target) as partial:
@@ -29,7 +29,7 @@ def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_only_temporary_files_of_ended_processes_are_removed(tmp_path: Path) -> None:
+def test_only_temporary_files_of_exited_processes_are_removed(tmp_path: Path) -> None:
     kept = [f".disk.{os.getpid()}-01234567.partial", "disk.img", ".other.partial", ".disk.1-01234567.part"]
     for name in [*kept, ".disk.999999999-01234567.partial"]:
         (tmp_path / name).touch()

@@ -1,4 +1,4 @@
-"""Pruning of the image cache by size: the least recently used images are removed, but none in use."""
+"""Pruning of the image cache by size: the least recently used images are removed, except images in use."""
 
 import os
 import time
@@ -16,8 +16,8 @@ MIB = 1 << 20
 NAMES = ("one", "two", "three")
 
 
-class Fetched:
-    """Three images of 1 MiB each; the first two were last used hours ago, the first one before the second."""
+class CachedImages:
+    """Three cached images of 1 MiB each, last used two hours ago, one hour ago and just now."""
 
     def __init__(self, directory: Path) -> None:
         sources = {}
@@ -46,58 +46,58 @@ class Fetched:
 
 
 @pytest.fixture
-def fetched(tmp_path: Path) -> Fetched:
-    return Fetched(tmp_path)
+def cached(tmp_path: Path) -> CachedImages:
+    return CachedImages(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("limit", "left"),
     [(4 * MIB, ["one", "two", "three"]), (3 * MIB, ["two", "three"]), (2 * MIB, ["three"]), (0, ["three"])],
 )
-def test_least_recently_used_images_are_removed_first(fetched: Fetched, limit: int, left: list[str]) -> None:
-    assert fetched.prune(limit) == left
-    assert {path.name for path in (fetched.directory / "disks").iterdir()} == {fetched.home(name).name for name in left}
-    assert {path.name for path in (fetched.directory / "locks").iterdir()} == {fetched.home(name).name for name in left}
+def test_least_recently_used_images_are_removed_first(cached: CachedImages, limit: int, left: list[str]) -> None:
+    assert cached.prune(limit) == left
+    assert {path.name for path in (cached.directory / "disks").iterdir()} == {cached.home(name).name for name in left}
+    assert {path.name for path in (cached.directory / "locks").iterdir()} == {cached.home(name).name for name in left}
 
 
-def test_image_in_use_is_not_pruned(fetched: Fetched) -> None:
-    assert fetched.prune(0, fetched.disks["one"]) == ["one", "three"]
+def test_image_in_use_is_not_pruned(cached: CachedImages) -> None:
+    assert cached.prune(0, cached.disks["one"]) == ["one", "three"]
 
 
-def test_removed_image_is_fetched_again(fetched: Fetched) -> None:
-    fetched.prune(0)
-    assert fetched.images.find_disk("one") is None
-    assert fetched.images.fetch_disk("one") == fetched.disks["one"]
-    assert fetched.prune(0) == ["one", "three"]
+def test_image_removed_from_the_cache_is_fetched_again(cached: CachedImages) -> None:
+    cached.prune(0)
+    assert cached.images.find_disk("one") is None
+    assert cached.images.fetch_disk("one") == cached.disks["one"]
+    assert cached.prune(0) == ["one", "three"]
 
 
-def test_finding_an_image_counts_as_use(fetched: Fetched) -> None:
-    assert fetched.images.find_disk("one") == fetched.disks["one"]
-    assert fetched.prune(0) == ["one", "three"]
+def test_lookup_of_an_image_counts_as_use(cached: CachedImages) -> None:
+    assert cached.images.find_disk("one") == cached.disks["one"]
+    assert cached.prune(0) == ["one", "three"]
 
 
-def test_image_used_during_pruning_is_kept(fetched: Fetched) -> None:
+def test_image_used_during_pruning_is_not_removed(cached: CachedImages) -> None:
     def list_paths_in_use() -> list[str]:
-        fetched.images.find_disk("one")
+        cached.images.find_disk("one")
         return []
 
-    fetched.images.prune(0, list_paths_in_use)
-    assert Path(fetched.disks["one"].path).read_bytes() == b"\x01" * MIB
+    cached.images.prune(0, list_paths_in_use)
+    assert Path(cached.disks["one"].path).read_bytes() == b"\x01" * MIB
 
 
-def test_image_that_is_being_fetched_is_not_pruned(fetched: Fetched) -> None:
-    other = Cache(fetched.directory)
-    with other.lock(fetched.disks["one"].digest, ignore) as scratch:
-        assert fetched.prune(0) == ["one", "three"]
+def test_image_that_is_being_fetched_is_not_pruned(cached: CachedImages) -> None:
+    other = Cache(cached.directory)
+    with other.lock(cached.disks["one"].digest, ignore) as scratch:
+        assert cached.prune(0) == ["one", "three"]
         assert scratch.exists()
 
 
-def test_lock_is_exclusive_after_its_file_was_removed(fetched: Fetched) -> None:
-    first, second = Cache(fetched.directory), Cache(fetched.directory)
-    name = fetched.home("one").name
-    with first.lock(fetched.disks["one"].digest, ignore):
-        (fetched.directory / "locks" / name).unlink()
-        with second.lock(fetched.disks["one"].digest, ignore):
+def test_image_lock_is_exclusive_after_its_file_was_removed(cached: CachedImages) -> None:
+    first, second = Cache(cached.directory), Cache(cached.directory)
+    name = cached.home("one").name
+    with first.lock(cached.disks["one"].digest, ignore):
+        (cached.directory / "locks" / name).unlink()
+        with second.lock(cached.disks["one"].digest, ignore):
             waits = 0
 
             def count(_: int, __: int | None) -> None:
@@ -108,28 +108,28 @@ def test_lock_is_exclusive_after_its_file_was_removed(fetched: Fetched) -> None:
 
             with (
                 pytest.raises(InterruptedError),
-                Cache(fetched.directory).lock(fetched.disks["one"].digest, count),
+                Cache(cached.directory).lock(cached.disks["one"].digest, count),
             ):
                 pytest.fail("two fetches have the lock")
 
 
-def test_files_of_killed_fetches_are_removed(fetched: Fetched) -> None:
-    scratch = fetched.directory / ".work-sha256-abc-x_1"
+def test_files_of_killed_fetches_are_removed(cached: CachedImages) -> None:
+    scratch = cached.directory / ".work-sha256-abc-x_1"
     write_tree(scratch, {"tree/file": b"x"})
-    lock = fetched.directory / "locks" / "sha256-abc"
+    lock = cached.directory / "locks" / "sha256-abc"
     lock.touch()
-    assert fetched.prune(4 * MIB) == list(NAMES)
+    assert cached.prune(4 * MIB) == list(NAMES)
     assert not scratch.exists()
     assert not lock.exists()
 
 
-def test_number_of_kept_names_is_limited(fetched: Fetched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_image_names_in_the_cache_is_limited(cached: CachedImages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_NAMES", 2)
-    kept = Cache(fetched.directory)
+    kept = Cache(cached.directory)
     for age, name in enumerate(("new", "newer", "newest")):
-        before = set((fetched.directory / "names").iterdir())
+        before = set((cached.directory / "names").iterdir())
         kept.set_name(NameRecord(name, "sha256:abc"))
-        (added,) = set((fetched.directory / "names").iterdir()) - before
+        (added,) = set((cached.directory / "names").iterdir()) - before
         last = time.time() + age
         os.utime(added, (last, last))
     kept.prune(4 * MIB, list)

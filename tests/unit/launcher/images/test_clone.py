@@ -73,7 +73,7 @@ def test_copied_image_is_never_smaller_than_its_source(tmp_path: Path, sparse: P
     assert (tmp_path / "copy.img").stat().st_size == 64 * MIB
 
 
-def test_cancelled_copy_of_an_image_leaves_the_old_file(tmp_path: Path, sparse: Path) -> None:
+def test_cancelled_copy_of_an_image_does_not_change_the_old_file(tmp_path: Path, sparse: Path) -> None:
     (tmp_path / "copy.img").write_bytes(b"old")
     stop = Event()
     stop.set()

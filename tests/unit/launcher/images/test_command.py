@@ -19,11 +19,11 @@ def test_arguments_of_a_helper_program_are_not_interpreted_by_a_shell() -> None:
     assert run(["printf", "%s", "$HOME; `id`"], seconds=5, memory=1 << 30) == b"$HOME; `id`"
 
 
-def test_output_is_truncated_at_the_limit() -> None:
+def test_output_of_a_helper_program_is_truncated_at_the_limit() -> None:
     assert len(run(["head", "-c", str(MAX_OUTPUT * 2), "/dev/zero"], seconds=10)) == MAX_OUTPUT
 
 
-def test_output_beyond_the_limit_uses_no_memory() -> None:
+def test_output_of_a_helper_program_beyond_the_limit_uses_no_memory() -> None:
     def measure() -> int:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Shmem:"))
@@ -35,16 +35,16 @@ def test_output_beyond_the_limit_uses_no_memory() -> None:
         largest = max(largest, measure() - before)
 
     assert len(run(["sh", "-c", "head -c 1G /dev/zero; sleep 0.5"], seconds=60, beat=beat)) == MAX_OUTPUT
-    assert largest < 512 << 20  # other processes use shared memory too
+    assert largest < 512 << 20  # the limit allows for shared memory of other processes
 
 
-def test_output_of_a_process_that_outlives_the_program_is_not_awaited() -> None:
+def test_helper_program_that_leaves_a_child_process_returns_its_output_at_once() -> None:
     began = time.monotonic()
     assert run(["sh", "-c", "echo done; sleep 30 &"], seconds=60) == b"done\n"
     assert time.monotonic() - began < 25
 
 
-def test_error_output_is_truncated_at_the_limit() -> None:
+def test_error_output_of_a_helper_program_is_truncated_at_the_limit() -> None:
     complain = f"head -c {MAX_OUTPUT * 4} /dev/zero | tr '\\0' x >&2; exit 7"
     with pytest.raises(ToolError, match=r"sh failed with exit code 7: x+$"):
         run(["sh", "-c", complain], seconds=10)
@@ -66,7 +66,7 @@ def test_failed_helper_program_is_reported_with_its_cause(command: list[str], me
         run(command, seconds=0.2 if "slow" in message or "within" in message else 10, memory=memory)
 
 
-def test_program_beyond_its_memory_limit_fails() -> None:
+def test_helper_program_beyond_its_memory_limit_fails() -> None:
     with pytest.raises(ToolError, match="dd failed"):
         run(["dd", "if=/dev/zero", "of=/dev/null", "bs=1G", "count=1"], seconds=10, memory=256 << 20)
 

@@ -62,12 +62,12 @@ def test_damaged_compressed_file_is_refused(
 
 
 @pytest.mark.parametrize("form", ["zst", "zip"])
-def test_unsupported_compression_is_refused_with_the_supported_ones(tmp_path: Path, target: Path, form: str) -> None:
+def test_refusal_of_a_compression_lists_the_supported_formats(tmp_path: Path, target: Path, form: str) -> None:
     with pytest.raises(RefusedImageError, match=f"compression format {form} is not supported: use gz, xz or bz2"):
         unpack(pack(tmp_path, b"x"), form, target, None)
 
 
-def test_file_that_needs_much_memory_to_decompress_is_refused(tmp_path: Path, target: Path) -> None:
+def test_file_that_needs_too_much_memory_to_decompress_is_refused(tmp_path: Path, target: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 512 * MIB}]
     with pytest.raises(RefusedImageError, match="Memory usage limit"):
         unpack(pack(tmp_path, lzma.compress(b"x" * 100, filters=filters)), "xz", target, None)

@@ -1,4 +1,4 @@
-"""Disks in container images: found in all image formats and layers, and extracted without any other file."""
+"""Disks in container images: they are found in all image formats and layers, and no other file is extracted."""
 
 import lzma
 import tarfile
@@ -19,6 +19,7 @@ from tests.support.containers import (
 
 from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError, StoppedError, TransferError
+from virtshape.launcher.images.imageconfig import ImageConfig
 from virtshape.launcher.images.layers import extract
 from virtshape.launcher.images.manifest import Layer
 from virtshape.launcher.images.progress import ignore, until
@@ -52,6 +53,17 @@ def test_single_disk_of_an_image_is_found(tmp_path: Path, form: str, packed: typ
     assert Path(disk.path).stat().st_mode & 0o777 == 0o444
 
 
+@pytest.mark.parametrize("form", ["layout", "archive", "docker"])
+def test_configuration_of_an_image_in_a_file_is_read(tmp_path: Path, form: str) -> None:
+    source = make_source(tmp_path, form, build_layer({"disk/one.img": DISK}))
+    assert open_images(tmp_path, source).fetch_config(NAME) == ImageConfig()
+
+
+def test_local_disk_image_has_no_configuration(tmp_path: Path) -> None:
+    (tmp_path / "disk.img").write_bytes(DISK)
+    assert open_images(tmp_path, tmp_path / "disk.img").fetch_config(NAME) == ImageConfig()
+
+
 def test_container_disk_is_extracted_once_and_then_cached(tmp_path: Path) -> None:
     images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
     assert images.find_disk(NAME) is None
@@ -73,7 +85,7 @@ def test_image_of_the_guest_architecture_is_chosen(tmp_path: Path) -> None:
     images = open_images(tmp_path, write_tree(tmp_path / "layout", build_layout(layers)))
     for name in layers:
         assert Path(images.fetch_disk(NAME, architecture=name).path).read_bytes().endswith(name.encode())
-    with pytest.raises(RefusedImageError, match="nothing for s390x, only for amd64, arm64"):
+    with pytest.raises(RefusedImageError, match="does not support s390x; it supports: amd64, arm64"):
         images.fetch_disk(NAME, architecture="s390x")
 
 
@@ -145,7 +157,7 @@ def test_disk_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
         images.fetch_disk(NAME)
 
 
-def test_entry_with_a_too_large_header_is_refused(tmp_path: Path) -> None:
+def test_layer_entry_with_a_too_large_header_is_refused(tmp_path: Path) -> None:
     bomb = tarfile.TarInfo("bomb")
     bomb.type, bomb.size = tarfile.XHDTYPE, 1 << 30
     images = open_images(tmp_path, make_source(tmp_path, "layout", bomb.tobuf() + bytes(1024)))
@@ -174,7 +186,7 @@ def test_symlink_out_of_a_layout_is_not_followed(tmp_path: Path) -> None:
         open_images(tmp_path, layout).fetch_disk(NAME)
 
 
-def test_cancelled_extraction_leaves_no_files(tmp_path: Path) -> None:
+def test_files_of_a_cancelled_extraction_are_removed(tmp_path: Path) -> None:
     stop = Event()
     stop.set()
     images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
@@ -201,7 +213,7 @@ def test_kernel_and_initrd_are_extracted_under_their_paths(tmp_path: Path) -> No
         images.fetch_files(NAME, ["/boot/none"])
 
 
-def test_image_without_a_file_is_refused_if_registries_are_not_allowed(tmp_path: Path) -> None:
+def test_image_without_a_local_file_is_refused_if_registries_are_disabled(tmp_path: Path) -> None:
     images = ContainerImages(tmp_path, from_registries=False)
     with pytest.raises(TransferError, match="registries are disabled"):
         images.fetch_disk(NAME)
@@ -227,7 +239,7 @@ def test_extraction_progress_covers_all_layers(tmp_path: Path) -> None:
     assert progress_calls[-1] == (total, total)
 
 
-def test_layer_without_a_size_is_extracted(tmp_path: Path) -> None:
+def test_layer_of_unknown_size_is_extracted(tmp_path: Path) -> None:
     layer = build_layer({"disk/one.img": DISK})
     (tmp_path / "layer").write_bytes(layer)
     layers = [Layer("one", digest(layer))]

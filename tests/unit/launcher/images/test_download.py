@@ -138,7 +138,7 @@ def test_invalid_checksum_is_refused_without_a_request(target: Path, checksum: s
     assert server.requests == []
 
 
-def test_file_larger_than_the_limit_is_refused_by_its_content_length(target: Path) -> None:
+def test_file_is_refused_if_its_content_length_exceeds_the_limit(target: Path) -> None:
     with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="more than the 1000 bytes"):
         download(f"{server.url}/disk", target, limit=1000)
     assert list_files(target) == []

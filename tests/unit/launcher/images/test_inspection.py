@@ -37,7 +37,7 @@ def test_self_contained_image_is_accepted_and_can_be_converted(tmp_path: Path, f
     assert (tmp_path / "disk.img").stat().st_size == info.size
 
 
-def test_image_of_unknown_format_is_raw(tmp_path: Path) -> None:
+def test_image_of_unknown_format_is_treated_as_raw(tmp_path: Path) -> None:
     (tmp_path / "disk.img").write_bytes(b"x" * 1000)
     assert inspect_image(tmp_path / "disk.img") == ImageInfo("raw", 1024)
 
@@ -118,7 +118,7 @@ UNSAFE_QEMU_IMAGES: dict[str, tuple[str, list[str], str]] = {
 
 
 @pytest.mark.parametrize(("form", "options", "message"), UNSAFE_QEMU_IMAGES.values(), ids=UNSAFE_QEMU_IMAGES)
-def test_image_of_several_files_written_by_qemu_is_refused(
+def test_image_that_qemu_writes_to_several_files_is_refused(
     tmp_path: Path, form: str, options: list[str], message: str
 ) -> None:
     image = make(tmp_path / "disk", form, *(option.format(tmp_path) for option in options))
@@ -132,7 +132,7 @@ def test_image_with_a_virtual_size_above_the_limit_is_refused(tmp_path: Path) ->
         inspect_image(image, MIB)
 
 
-def test_image_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
+def test_missing_image_or_one_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(RefusedImageError, match="is not a file"):
         inspect_image(tmp_path / "pipe")

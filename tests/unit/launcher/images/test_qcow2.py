@@ -35,12 +35,12 @@ def call(*arguments: str | Path) -> str:
             check=True,
         ).stdout
     except FileNotFoundError:
-        pytest.skip("no qemu-img here")
+        pytest.skip("qemu-img is not installed: see the package qemu-utils")
         raise
 
 
 @pytest.mark.parametrize("size", [8 * MIB, 5 * TIB], ids=["small", "large"])
-def test_qemu_img_check_finds_no_errors(tmp_path: Path, size: int) -> None:
+def test_qemu_img_check_finds_no_errors_in_a_created_overlay(tmp_path: Path, size: int) -> None:
     base, image = tmp_path / "base.img", tmp_path / "image.qcow2"
     base.write_bytes(b"base" * MIB)
     image.write_bytes(render_qcow2(size, str(base), "raw"))

@@ -54,7 +54,7 @@ def test_invalid_image_reference_is_refused(text: str) -> None:
         parse_reference(text)
 
 
-def test_docker_hub_reference_has_the_registry_host() -> None:
+def test_reference_without_a_host_uses_the_registry_of_docker_hub() -> None:
     assert parse_reference("fedora").server == "registry-1.docker.io"
 
 

@@ -10,13 +10,22 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.support.containers import build_index, build_layer, build_manifest, digest, pack
+from tests.support.containers import (
+    build_config,
+    build_index,
+    build_layer,
+    build_manifest,
+    digest,
+    pack,
+    serve_image,
+)
 from tests.support.webserver import Request, Respond, Response, Server, serve
 
 from virtshape.launcher.images import download as downloading
 from virtshape.launcher.images import registry
 from virtshape.launcher.images.containerdisk import ContainerImages
 from virtshape.launcher.images.errors import ImageError, RefusedImageError, StoppedError, TransferError
+from virtshape.launcher.images.imageconfig import ImageConfig
 from virtshape.launcher.images.web import Access
 
 DISK = b"a disk".ljust(4096, b"\0")
@@ -31,8 +40,8 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloading, "FIRST_PAUSE", 0.001)
 
 
-def hold(**manifests: bytes) -> Respond:
-    """Return a handler that responds as a registry with a public repository `team/disk`."""
+def serve_repository(**manifests: bytes) -> Respond:
+    """Return a handler that responds as a registry with the public repository `team/disk`."""
     known = {**manifests, **{digest(content): content for content in [*manifests.values(), MANIFEST]}}
 
     def respond(request: Request) -> Response:
@@ -59,19 +68,55 @@ def fetch(server: Server, tmp_path: Path, version: str = ":v1", **options: Any) 
     ],
 )
 def test_container_disk_is_pulled_by_tag_or_digest(tmp_path: Path, tag: bytes, version: str) -> None:
-    with serve(hold(v1=tag)) as server:
+    with serve(serve_repository(v1=tag)) as server:
         assert fetch(server, tmp_path, version) == DISK
     assert list((tmp_path / "cache" / "layers").iterdir()) == []
 
 
-def test_present_image_is_pulled_again_only_if_the_policy_requires_it(tmp_path: Path) -> None:
-    with serve(hold(v1=MANIFEST, latest=MANIFEST)) as server:
+def test_cached_image_is_pulled_again_only_if_the_pull_policy_requires_it(tmp_path: Path) -> None:
+    with serve(serve_repository(v1=MANIFEST, latest=MANIFEST)) as server:
         fetch(server, tmp_path)
         asked = len(server.requests)
         assert fetch(server, tmp_path) == fetch(server, tmp_path, policy="Never") == DISK
         assert len(server.requests) == asked
         assert fetch(server, tmp_path, policy="Always") == fetch(server, tmp_path, "") == DISK
         assert [request.path.rpartition("/")[2] for request in server.requests[asked:]] == ["v1", "latest"]
+
+
+def test_cached_image_configuration_is_used_unless_the_pull_policy_is_always(tmp_path: Path) -> None:
+    images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
+    current = serve_image([LAYER], build_config("A=1", b="2"))
+
+    with serve(lambda request: current(request)) as server:
+        image = f"{server.address}/team/disk:v1"
+        images.fetch_disk(image)
+        known = images.fetch_config(image)
+        assert known == ImageConfig(["A=1"], {"b": "2"})
+        current = serve_image([LAYER], build_config("A=2"))
+        asked = len(server.requests)
+        assert images.fetch_config(image) == known
+        assert len(server.requests) == asked
+        assert images.fetch_config(image, policy="Always") == ImageConfig(["A=2"])
+
+
+def test_cached_configuration_of_a_private_image_requires_credentials(tmp_path: Path) -> None:
+    with serve(demand_password(serve_repository(v1=MANIFEST))) as server:
+        images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
+        image = f"{server.address}/team/disk:v1"
+        images.fetch_disk(image, access=ME)
+        assert images.fetch_config(image, access=ME) == ImageConfig()
+        with pytest.raises(TransferError, match="was denied with no credentials"):
+            images.fetch_config(image)
+
+
+def test_configuration_with_the_wrong_digest_is_refused(tmp_path: Path) -> None:
+    respond = serve_image([LAYER], build_config("A=1"))
+    images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
+    with (
+        serve(lambda request: Response(b"{}") if "/blobs/" in request.path else respond(request)) as server,
+        pytest.raises(RefusedImageError, match="wrong digest"),
+    ):
+        images.fetch_config(f"{server.address}/team/disk:v1")
 
 
 def demand_token(inner: Respond, *, wanted: str) -> Respond:
@@ -109,7 +154,7 @@ def demand_password(inner: Respond) -> Respond:
 def test_private_image_is_pulled_only_with_credentials(
     tmp_path: Path, demand: Callable[[Respond], Respond], access: Access
 ) -> None:
-    with serve(demand(hold(v1=MANIFEST))) as server:
+    with serve(demand(serve_repository(v1=MANIFEST))) as server:
         assert fetch(server, tmp_path, access=access) == DISK
         with pytest.raises(TransferError, match="was denied with no credentials"):
             fetch(server, tmp_path, policy="Always")
@@ -118,8 +163,8 @@ def test_private_image_is_pulled_only_with_credentials(
 
 
 @pytest.mark.parametrize("demand", [demand_password, lambda inner: demand_token(inner, wanted="Basic bWU6d29yZA==")])
-def test_cached_private_image_needs_credentials(tmp_path: Path, demand: Callable[[Respond], Respond]) -> None:
-    with serve(demand(hold(v1=MANIFEST))) as server:
+def test_cached_private_image_requires_credentials(tmp_path: Path, demand: Callable[[Respond], Respond]) -> None:
+    with serve(demand(serve_repository(v1=MANIFEST))) as server:
         assert fetch(server, tmp_path, access=ME) == DISK
         asked = len(server.requests)
         assert fetch(server, tmp_path, access=ME, policy="IfNotPresent") == DISK
@@ -138,7 +183,7 @@ def test_cached_image_that_became_public_needs_no_credentials(tmp_path: Path) ->
     is_public = False
 
     def respond(request: Request) -> Response:
-        return (hold(v1=MANIFEST) if is_public else demand_password(hold(v1=MANIFEST)))(request)
+        return (serve_repository(v1=MANIFEST) if is_public else demand_password(serve_repository(v1=MANIFEST)))(request)
 
     with serve(respond) as server:
         fetch(server, tmp_path, access=ME)
@@ -149,7 +194,9 @@ def test_cached_image_that_became_public_needs_no_credentials(tmp_path: Path) ->
         assert [request.path for request in server.requests[asked - 1 :]] == ["/v2/team/disk/manifests/v1"]
 
 
-def test_registry_that_sends_a_manifest_too_slowly_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pull_fails_if_the_registry_sends_a_manifest_too_slowly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "MANIFEST_SECONDS", 0.5)
     ended = threading.Event()
 
@@ -177,19 +224,19 @@ def test_pull_can_be_cancelled_while_a_manifest_is_read(tmp_path: Path) -> None:
     def stop(_done: int, _total: int | None) -> None:
         raise StoppedError("stopped on request")
 
-    with serve(hold(v1=MANIFEST)) as server, pytest.raises(StoppedError):
+    with serve(serve_repository(v1=MANIFEST)) as server, pytest.raises(StoppedError):
         fetch(server, tmp_path, progress=stop)
 
 
 def test_pulled_disk_larger_than_the_requested_limit_is_refused(tmp_path: Path) -> None:
-    with serve(hold(v1=MANIFEST)) as server:
+    with serve(serve_repository(v1=MANIFEST)) as server:
         with pytest.raises(RefusedImageError, match="1000 bytes"):
             fetch(server, tmp_path, limit=1000)
         assert fetch(server, tmp_path, limit=4096) == DISK
 
 
 def test_expired_registry_token_is_renewed(tmp_path: Path) -> None:
-    demanding = demand_token(hold(v1=MANIFEST), wanted="Basic bWU6d29yZA==")
+    demanding = demand_token(serve_repository(v1=MANIFEST), wanted="Basic bWU6d29yZA==")
     blobs = 0
 
     def respond(request: Request) -> Response:
@@ -205,12 +252,12 @@ def test_expired_registry_token_is_renewed(tmp_path: Path) -> None:
 
 
 def replace_blob(blob: bytes) -> Respond:
-    inner = hold(v1=MANIFEST)
+    inner = serve_repository(v1=MANIFEST)
     return lambda request: Response(blob) if "/blobs/" in request.path else inner(request)
 
 
 REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
-    "unknown image": (hold(), ":v1", TransferError, "not found"),
+    "unknown image": (serve_repository(), ":v1", TransferError, "not found"),
     "manifest of another digest": (
         lambda _: Response(MANIFEST),
         f"@{digest(b'other')}",
@@ -219,13 +266,18 @@ REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
     ),
     "layer of another digest": (replace_blob(LAYER[::-1]), ":v1", RefusedImageError, "the file's checksum is"),
     "layer longer than its size": (replace_blob(LAYER + b"x"), ":v1", RefusedImageError, "more than the"),
-    "not a manifest": (hold(v1=b"[]"), ":v1", RefusedImageError, "manifest cannot be read"),
-    "manifest of an old kind": (hold(v1=b'{"schemaVersion": 1}'), ":v1", RefusedImageError, "it has no layers"),
-    "digest with a path traversal": (
-        hold(v1=b'{"layers": [{"digest": "../../../etc/passwd"}]}'),
+    "not a manifest": (serve_repository(v1=b"[]"), ":v1", RefusedImageError, "manifest cannot be read"),
+    "manifest of an old kind": (
+        serve_repository(v1=b'{"schemaVersion": 1}'),
         ":v1",
         RefusedImageError,
-        "no sha256 digest",
+        "it has no layers",
+    ),
+    "digest with a path traversal": (
+        serve_repository(v1=b'{"layers": [{"digest": "../../../etc/passwd"}]}'),
+        ":v1",
+        RefusedImageError,
+        "not a sha256 digest",
     ),
     "index that contains itself": (lambda _: Response(INDEX), ":v1", RefusedImageError, "wrong digest"),
     "manifest without an end": (
@@ -238,7 +290,7 @@ REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
 
 
 @pytest.mark.parametrize(("respond", "version", "kind", "message"), REFUSED.values(), ids=REFUSED)
-def test_invalid_response_is_refused(
+def test_invalid_registry_response_is_refused(
     tmp_path: Path, respond: Respond, version: str, kind: type[ImageError], message: str
 ) -> None:
     with serve(respond) as server, pytest.raises(kind, match=message):

@@ -26,7 +26,9 @@ PATIENCE = 20.0
         pytest.param("nameserver nonsense\nnameserver 127.0.0.1\n", "127.0.0.1", id="invalid line first"),
     ],
 )
-def test_resolver_on_the_machine_itself_is_found(tmp_path: Path, text: str, expected: str | None) -> None:
+def test_first_name_server_is_returned_only_if_it_is_on_this_machine(
+    tmp_path: Path, text: str, expected: str | None
+) -> None:
     path = tmp_path / "resolv.conf"
     path.write_text(text)
     assert find_local_resolver(OWN, path) == (ipaddress.ip_address(expected) if expected else None)
@@ -66,12 +68,12 @@ def test_dns_query_is_relayed_and_its_response_has_the_original_id(
         client.sendto(QUERY, ("127.0.0.1", port))
         passed, relay = resolver.recvfrom(512)
         assert passed[2:] == QUERY[2:]
-        resolver.sendto(b"\x00\x00" if passed[:2] != b"\x00\x00" else b"\x00\x01", relay)  # response to no query
+        resolver.sendto(b"\x00\x00" if passed[:2] != b"\x00\x00" else b"\x00\x01", relay)  # has an unknown query ID
         resolver.sendto(passed[:2] + b"\x81\x80the answer", relay)
         assert client.recv(512) == QUERY[:2] + b"\x81\x80the answer"
 
 
-def test_number_of_pending_queries_is_limited(
+def test_number_of_pending_dns_queries_is_limited(
     resolver: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relay, port = open_relay(resolver, tmp_path, monkeypatch)

@@ -5,7 +5,6 @@ import json
 import socket
 from pathlib import Path
 
-from virtshape.launcher.netns.kernel import parse_fib_trie
 from virtshape.launcher.netns.pasta import PortForward, build_command
 from virtshape.launcher.netns.ports import choose_ports, list_forwards, parse_launch_request
 
@@ -26,19 +25,6 @@ ORDER = {
         }
     },
 }
-TRIE = """\
-Main:
-  +-- 0.0.0.0/0 3 0 5
-     |-- 0.0.0.0
-        /0 universe UNICAST
-     +-- 198.51.100.0/24 2 0 2
-        |-- 198.51.100.0
-           /24 link UNICAST
-        |-- 198.51.100.2
-           /32 host LOCAL
-        |-- 198.51.100.255
-           /32 link BROADCAST
-"""
 
 
 def test_declared_ports_are_parsed_from_a_launch_request() -> None:
@@ -48,11 +34,11 @@ def test_declared_ports_are_parsed_from_a_launch_request() -> None:
     )
 
 
-def test_launch_request_without_a_network_mode_is_not_isolated() -> None:
+def test_guest_without_a_network_mode_in_its_launch_request_is_not_isolated() -> None:
     assert parse_launch_request(b'{"vmi": {"spec": {"domain": {}}}}') == ("none", [])
 
 
-def test_port_keeps_its_number_if_it_is_free_and_unprivileged() -> None:
+def test_declared_port_has_the_same_host_port_if_it_is_free_and_unprivileged() -> None:
     with socket.socket() as taken, socket.socket() as probe:
         for one in (taken, probe):
             one.bind(("127.0.0.1", 0))
@@ -73,7 +59,3 @@ def test_pasta_forwards_only_declared_ports_on_loopback() -> None:
     assert [options[name] for name in ("-t", "-u", "-T", "-U")] == ["127.0.0.1/8080", "127.0.0.1/5353", "none", "none"]
     options = dict(zip(build_command(Path("/guest"), 42), build_command(Path("/guest"), 42)[1:], strict=False))
     assert [options[name] for name in ("-t", "-u", "-T", "-U")] == ["none"] * 4
-
-
-def test_addresses_of_the_machine_are_parsed_from_fib_trie() -> None:
-    assert [str(address) for address in parse_fib_trie(TRIE)] == ["198.51.100.2"]

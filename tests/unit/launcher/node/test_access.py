@@ -18,7 +18,7 @@ VOLUMES = [
     {"name": "host", "hostDisk": {"path": "/srv/disks/x.img", "type": "Disk"}},
 ]
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of files")
 
 
 def describe(path: Path) -> tuple[int, int, str]:
@@ -59,7 +59,7 @@ def test_guest_owns_its_files_and_gets_acls_for_shared_files(tmp_path: Path) -> 
 
 
 @needs_root
-def test_link_in_place_of_the_image_of_a_claim_gives_no_access(tmp_path: Path) -> None:
+def test_symlink_in_place_of_the_image_of_a_claim_grants_no_access_to_its_target(tmp_path: Path) -> None:
     data = tmp_path / "data"
     image, key = data / "volumes" / "claim" / "disk.img", data / "pki" / "ca.key"
     for path in (image, key):
@@ -85,7 +85,7 @@ def test_guest_of_the_same_user_needs_no_acl(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_host_disk_keeps_its_owner_and_group_and_gets_an_acl_for_the_guest(tmp_path: Path) -> None:
+def test_acl_grants_a_guest_access_to_a_host_disk_without_a_change_of_owner(tmp_path: Path) -> None:
     names = ("closed", "open", "hard", "other")
     closed, opened, hard, other = files = [tmp_path / f"{name}.img" for name in names]
     for path, mode in zip(files, (0o600, 0o666, 0o600, 0o600), strict=True):
@@ -119,7 +119,7 @@ def test_claim_shared_by_two_guests_is_accessible_until_each_is_removed(tmp_path
     assert (describe(disk)[0], list_users(disk)) == (0, [])
 
 
-def test_external_paths_are_volumes_and_state_only() -> None:
+def test_external_paths_of_a_guest_are_its_volumes_and_its_state_directory() -> None:
     mounts = {"claim": "/data/claim", "host": "/srv/disks/x.img"}
     complete = LaunchRequest(vmi=build_guest("uid", volumes=VOLUMES), mounts=mounts, state_directory="/data/state")
     without = LaunchRequest(vmi=build_guest("uid"), host_disk_roots=("/srv/disks",))

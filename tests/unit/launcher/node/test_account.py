@@ -27,7 +27,7 @@ def test_file_modes_are_evaluated_as_in_the_kernel(
     path.chmod(0o700)
 
 
-def test_missing_path_is_not_accessible(tmp_path: Path) -> None:
+def test_missing_path_is_not_accessible_to_any_account(tmp_path: Path) -> None:
     assert not Account(0, 0).may(tmp_path / "nothing", 1)
 
 

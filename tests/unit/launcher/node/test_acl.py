@@ -1,4 +1,4 @@
-"""Access control lists: one group gets search permission, and other entries stay unchanged."""
+"""Access control lists: search permission is added for one group, and other entries are unchanged."""
 
 import pytest
 
@@ -35,6 +35,6 @@ NO_ID = 0xFFFFFFFF
         ),
     ],
 )
-def test_one_group_gets_search_permission_and_others_keep_theirs(before: Entries, after: Entries) -> None:
+def test_search_permission_of_a_group_is_added_to_an_acl(before: Entries, after: Entries) -> None:
     written = parse_acl(format_acl(add_search(before, 50)))
     assert list(written.items()) == list(after.items())

@@ -43,13 +43,13 @@ print(json.dumps(find_mount_obstacle()))
 """
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop its privileges")
 CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0  # noqa: S607
 needs_mounts = pytest.mark.skipif(not CAN_MOUNT, reason=f"{IMPOSSIBLE}mounting needs CAP_SYS_ADMIN")
 
 
-def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
-    """Return what a confined process sees at these paths; `without` drops a capability."""
+def inspect_paths(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
+    """Return what a confined process can read at these paths; `without` names a capability that it lacks."""
     text = msgspec.json.encode(confinement).decode()
     dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
     command = [*dropped, sys.executable, "-c", LOOK, text, *map(str, paths)]
@@ -58,8 +58,8 @@ def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str,
     return seen
 
 
-def find_obstacle(*, without: str = "") -> str:
-    """Return the obstacle that a process finds; `without` drops a capability."""
+def find_mount_error(*, without: str = "") -> str:
+    """Return the error of a mount, or "" if it succeeds; `without` names a capability that the process lacks."""
     dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
     command = [*dropped, sys.executable, "-c", OBSTACLE]
     found: str = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -68,7 +68,7 @@ def find_obstacle(*, without: str = "") -> str:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Path:
-    """A directory with files that only its owner may enter."""
+    """A directory with files, inside a directory that only its owner may enter."""
     place = tmp_path / "closed" / "deeper"
     place.mkdir(parents=True)
     place.parent.chmod(0o700)
@@ -79,7 +79,7 @@ def closed(tmp_path: Path) -> Path:
     return place
 
 
-def test_first_closed_directory_of_a_path_is_found(closed: Path) -> None:
+def test_first_inaccessible_parent_directory_is_found(closed: Path) -> None:
     other = Account(os.geteuid() + 1, 1)
     directory = find_closed_directory(closed / "needed" / "file", other)
     assert directory is not None
@@ -89,10 +89,10 @@ def test_first_closed_directory_of_a_path_is_found(closed: Path) -> None:
 
 @needs_root
 @needs_mounts
-def test_process_reaches_only_what_it_needs_in_a_closed_directory(closed: Path) -> None:
+def test_confined_process_has_access_only_to_the_given_paths_of_a_private_directory(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
     reach = (str(closed / "needed"), str(closed / "image"), str(closed / "nothing"))
-    seen = look(
+    seen = inspect_paths(
         Confinement(account=account, reach=reach), closed / "needed" / "file", closed, closed / "image", Path("/root")
     )
     assert seen == {
@@ -110,47 +110,47 @@ def test_process_reaches_only_what_it_needs_in_a_closed_directory(closed: Path) 
 
 
 @needs_root
-def test_nothing_is_mounted_if_all_directories_are_open() -> None:
+def test_confinement_needs_no_mounts_if_all_paths_are_accessible() -> None:
     account = Account(GUEST_USER, GUEST_USER)
-    seen = look(Confinement(account=account, reach=("/usr/share",)), Path("/root"), without="sys_admin")
+    seen = inspect_paths(Confinement(account=account, reach=("/usr/share",)), Path("/root"), without="sys_admin")
     assert seen["seen"] == {"root": "Permission denied"}
 
 
 @needs_root
-def test_mounts_fail_without_cap_sys_admin(closed: Path) -> None:
+def test_mounts_of_a_confined_process_fail_without_cap_sys_admin(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
-    seen = look(Confinement(account=account, reach=(str(closed / "needed"),)), without="sys_admin")
+    seen = inspect_paths(Confinement(account=account, reach=(str(closed / "needed"),)), without="sys_admin")
     assert seen == {"error": "unshare the mount namespace: Operation not permitted"}
 
 
 @needs_root
-def test_process_without_mounts_can_traverse_closed_directories_but_not_list_them(closed: Path) -> None:
+def test_process_without_mounts_can_traverse_but_not_list_private_directories(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
     (closed / "private").chmod(0o700)
     confinement = Confinement(account=account, reach=(str(closed / "needed"),), mounts=False)
-    seen = look(
+    seen = inspect_paths(
         confinement, closed / "needed" / "file", closed.parent, closed / "private" / "file", without="sys_admin"
     )
     assert seen["seen"] == {"file": "Permission denied", "closed": "Permission denied"}
-    assert look(confinement, closed / "needed" / "file", without="sys_admin")["seen"] == {"file": "needed"}
+    assert inspect_paths(confinement, closed / "needed" / "file", without="sys_admin")["seen"] == {"file": "needed"}
     assert seen["user"] == [GUEST_USER] * 3
     stranger = Confinement(account=Account(GUEST_USER + 1, GUEST_USER + 1), mounts=False)
-    assert look(stranger, closed / "needed" / "file")["seen"] == {"file": "Permission denied"}
+    assert inspect_paths(stranger, closed / "needed" / "file")["seen"] == {"file": "Permission denied"}
 
 
 @needs_root
 @needs_mounts
 @pytest.mark.parametrize(("without", "expected"), [("", ""), ("sys_admin", "Operation not permitted")])
-def test_obstacle_to_mounts_is_found_without_changing_the_machine(without: str, expected: str) -> None:
+def test_probe_for_mount_errors_does_not_change_the_mounts_of_the_machine(without: str, expected: str) -> None:
     before = Path("/proc/self/mountinfo").read_text()
-    assert expected in find_obstacle(without=without)
-    assert bool(find_obstacle(without=without)) == bool(expected)
+    assert expected in find_mount_error(without=without)
+    assert bool(find_mount_error(without=without)) == bool(expected)
     assert Path("/proc/self/mountinfo").read_text() == before
 
 
 @needs_root
 @needs_mounts
-def test_chroot_does_not_prevent_mounts(tmp_path: Path) -> None:
+def test_mounts_of_a_confined_process_work_in_a_chroot(tmp_path: Path) -> None:
     """In a chroot, / is not a mount point; the test builds a root with the system's directories."""
     root = tmp_path / "root"
     for name in ("usr", "lib", "lib64", "bin", "proc", "dev", "etc", "root", "tmp"):

@@ -10,7 +10,7 @@ from virtshape.launcher.layout import is_short_enough
 from virtshape.launcher.node.account import DEFAULT_USERS, Account, choose_account
 from virtshape.launcher.node.directories import DirectoryError, GuestDirectories
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of files")
 UID = "b7f1a0de-0000-4000-8000-000000000001"
 
 
@@ -27,7 +27,7 @@ def places(tmp_path: Path) -> GuestDirectories:
     return GuestDirectories(tmp_path / "data", Account(os.geteuid(), os.getegid()))
 
 
-def test_guest_directory_is_created_found_listed_and_removed(places: GuestDirectories) -> None:
+def test_guest_directory_is_listed_until_it_is_removed(places: GuestDirectories) -> None:
     assert places.list_guests() == []
     layout = places.make(UID)
     assert places.make(UID) == places.get_layout(UID) == layout
@@ -75,7 +75,7 @@ def test_guest_can_add_files_to_its_directory_but_not_replace_files_of_its_super
 
 
 @needs_root
-def test_each_guest_has_its_own_user_until_it_is_removed(tmp_path: Path) -> None:
+def test_each_guest_has_its_own_user_until_the_guest_is_removed(tmp_path: Path) -> None:
     places, users = GuestDirectories(tmp_path, choose_account()), range(60600, 60602)
     for name in ("one", "two"):
         places.make(name, users)

@@ -38,7 +38,7 @@ def test_firmware_descriptions_are_sorted_by_file_name(tmp_path: Path) -> None:
     assert list(read_descriptions((tmp_path,), "x86_64", "pc-q35-7.2")) == [secure, plain]
 
 
-def test_firmware_description_of_the_administrator_overrides_the_package(tmp_path: Path) -> None:
+def test_firmware_description_in_etc_overrides_the_one_in_usr(tmp_path: Path) -> None:
     describe(tmp_path / "usr", "60-plain", [])
     own = describe(tmp_path / "etc", "60-plain", [])
     assert list(read_descriptions((tmp_path / "etc", tmp_path / "usr"), "x86_64", "pc-q35-7.2")) == [own]

@@ -75,7 +75,7 @@ async def test_launcher_process_is_spawned_if_the_fork_server_cannot_start(
     forkserver = ForkServer("bearing", tmp_path / "forkserver.log")
     pid = await forkserver.start(directory, Layout(directory).log, OWN, ())
     assert "fork server failed: " in caplog.text
-    assert "; starting this launcher process directly and a fork server for the next" in caplog.text
+    assert "; starting this launcher process directly, and a new fork server later" in caplog.text
     assert is_alive(pid, Layout(directory))
     assert (await wait_for_process(directory)).startswith(f"{pid} ")
     await forkserver.close()

@@ -45,7 +45,7 @@ def test_invalid_launch_request_is_read_as_none(layout: Layout) -> None:
     assert find_launch_request(layout) is None
 
 
-def test_guest_without_a_launcher_process_is_failed_with_the_last_log_line(layout: Layout) -> None:
+def test_guest_with_a_dead_launcher_process_fails_with_the_last_log_line(layout: Layout) -> None:
     report = Report(state="running", agent=True, machine="pc-q35-7.2", qemu_pid=7)
     last_line = "the guest's launcher process has ended"
     assert mark_lost(report, layout).message == last_line
@@ -67,8 +67,8 @@ def test_launcher_process_is_alive_only_if_it_belongs_to_the_guest(tmp_path: Pat
     assert not is_alive(ended, Layout(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of other users")
-def test_forked_launcher_of_another_user_is_recognised_without_ptrace_permission(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start processes of other users")
+def test_forked_launcher_of_another_user_is_found_without_ptrace_permission(tmp_path: Path) -> None:
     """In a container, root may not read the working directory of another user's process."""
     script = """
 import os, sys, time
@@ -114,7 +114,7 @@ def test_missing_guest_log_is_read_as_empty(tmp_path: Path) -> None:
     assert read_tail(tmp_path / "serial0.log") == b""
 
 
-def test_pid_file_of_libvirts_driver_is_not_that_of_qemu(layout: Layout) -> None:
+def test_pid_file_of_libvirts_driver_is_not_used_as_the_pid_file_of_qemu(layout: Layout) -> None:
     driver, qemu = layout.get_pid_file("driver"), layout.get_pid_file("default_web")
     driver.parent.mkdir(parents=True)
     command = [sys.executable, "-c", "import time; time.sleep(600)", str(layout.directory)]

@@ -78,7 +78,7 @@ CPUINFO = "processor : 0\nflags\t\t: fpu vmx sse\n\nprocessor : 1\nflags\t\t: fp
         pytest.param(CPUINFO, False, False, id="no device"),
     ],
 )
-def test_kvm_needs_a_device_and_cpu_support(tmp_path: Path, cpuinfo: str, device: bool, works: bool) -> None:
+def test_kvm_requires_its_device_and_cpu_support(tmp_path: Path, cpuinfo: str, device: bool, works: bool) -> None:
     (tmp_path / "cpuinfo").write_text(cpuinfo)
     if device:
         (tmp_path / "kvm").touch()

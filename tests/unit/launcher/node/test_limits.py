@@ -33,7 +33,7 @@ print(json.dumps(may))
 
 
 def can_set(limit: str, value: int) -> bool:
-    """Return True if the kernel lets a process of this user set a limit."""
+    """Return True if the kernel allows a process of this user to set a limit."""
     attempt = f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value}))"
     return subprocess.run([sys.executable, "-c", attempt], capture_output=True, check=False).returncode == 0
 
@@ -44,7 +44,7 @@ def run(program: str) -> str:
     return ran.stdout
 
 
-def test_limits_of_an_ordinary_user_are_lowered_and_never_raised() -> None:
+def test_process_limits_of_an_ordinary_user_are_lowered_and_never_raised() -> None:
     run(AS_ORDINARY_USER)
 
 

@@ -18,7 +18,7 @@ EMULATORS = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "s390x": "q
         pytest.param(True, True, False, ["virtshape[guests]"], id="Python binding"),
     ],
 )
-def test_missing_requirement_is_named_by_its_package(
+def test_package_of_a_missing_guest_requirement_is_named(
     programs: bool, driver: bool, binding: bool, missing: list[str]
 ) -> None:
     found = find_missing_packages(lambda name: name if programs else None, lambda: driver, lambda: binding)

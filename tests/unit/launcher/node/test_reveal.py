@@ -30,8 +30,8 @@ for line in sys.stdin:
 """
 
 
-class Reader:
-    """A confined process that prints the files it is asked for."""
+class ConfinedReader:
+    """A confined process that reads files on request and prints their content."""
 
     def __init__(self, reach: Path) -> None:
         text = msgspec.json.encode(Confinement(account=ACCOUNT, reach=(str(reach),))).decode()
@@ -64,8 +64,8 @@ def closed(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reader(closed: Path) -> Iterator[Reader]:
-    started = Reader(closed / "first")
+def reader(closed: Path) -> Iterator[ConfinedReader]:
+    started = ConfinedReader(closed / "first")
     yield started
     started.process.kill()
     started.process.communicate()
@@ -74,7 +74,9 @@ def reader(closed: Path) -> Iterator[Reader]:
 @needs_root
 @needs_mounts
 @pytest.mark.parametrize(("path", "file"), [("second", "second/file"), ("disk", "disk")], ids=["directory", "file"])
-def test_revealed_path_is_visible_until_it_is_hidden(closed: Path, reader: Reader, path: str, file: str) -> None:
+def test_revealed_path_is_visible_until_it_is_hidden(
+    closed: Path, reader: ConfinedReader, path: str, file: str
+) -> None:
     shown = closed / path
     assert reader.read(closed / "first/file") == "first"
     assert reader.read(closed / file) == "No such file or directory"
@@ -89,7 +91,7 @@ def test_revealed_path_is_visible_until_it_is_hidden(closed: Path, reader: Reade
 
 @needs_root
 @needs_mounts
-def test_revealing_a_path_does_not_follow_links(closed: Path, reader: Reader) -> None:
+def test_revealing_a_path_does_not_follow_links(closed: Path, reader: ConfinedReader) -> None:
     (closed / "link").symlink_to("disk")
     with pytest.raises(OSError, match="symbolic links"):
         reveal(reader.process.pid, closed / "link", ACCOUNT)
@@ -98,14 +100,14 @@ def test_revealing_a_path_does_not_follow_links(closed: Path, reader: Reader) ->
 
 @needs_root
 @needs_mounts
-def test_revealing_a_path_to_an_ended_process_is_an_error(closed: Path, reader: Reader) -> None:
+def test_revealing_a_path_to_an_exited_process_is_an_error(closed: Path, reader: ConfinedReader) -> None:
     reader.process.kill()
     reader.process.wait()
     with pytest.raises(OSError, match="No such"):
         reveal(reader.process.pid, closed / "second", ACCOUNT)
 
 
-def test_process_of_the_same_user_sees_all_paths(closed: Path) -> None:
+def test_process_of_the_same_user_can_access_all_paths(closed: Path) -> None:
     own = Account(os.geteuid(), os.getegid())
     reveal(os.getpid(), closed / "second", own)
     hide(os.getpid(), closed / "second", own)

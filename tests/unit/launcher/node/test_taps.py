@@ -11,14 +11,14 @@ import pytest
 from virtshape.launcher.node import taps
 
 
-class Kernel:
+class FakeKernel:
     """A fake kernel that records requests and answers them with an error code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
         self.asked: list[bytes] = []
 
-    def __call__(self, family: int, kind: int) -> "Kernel":
+    def __call__(self, family: int, kind: int) -> "FakeKernel":
         assert (family, kind) == (socket.AF_NETLINK, socket.SOCK_RAW)
         return self
 
@@ -40,18 +40,18 @@ ANSWERS = {
     "already removed": (errno.ENODEV, []),
     "not allowed": (
         errno.EPERM,
-        ["removing unused tap device vs1 failed: Operation not permitted"],
+        ["removing unused tap device vs1 failed: Operation not permitted; remove it with `ip link delete`"],
     ),
 }
 
 
 @pytest.mark.parametrize(("code", "message"), ANSWERS.values(), ids=ANSWERS)
-def test_failed_removal_of_a_tap_device_is_logged(
+def test_only_a_failed_removal_of_a_tap_device_is_logged(
     code: int, message: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "vs1").mkdir()
     (tmp_path / "vs1" / "tun_flags").touch()
-    kernel = Kernel(code)
+    kernel = FakeKernel(code)
     monkeypatch.setattr(taps, "NETWORKS", tmp_path)
     monkeypatch.setattr(socket, "socket", kernel)
     monkeypatch.setattr(socket, "if_nametoindex", lambda _: 7)

@@ -50,7 +50,7 @@ while os.getppid() == attending:
         pytest.param(SIGNAL, 5, id="signal is forwarded"),
     ],
 )
-def test_ended_processes_are_reaped_until_the_child_ends(what: str, status: int) -> None:
+def test_init_process_reaps_orphans_and_returns_the_status_of_its_child(what: str, status: int) -> None:
     program = textwrap.dedent(BEGINNING + what)
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120, start_new_session=True

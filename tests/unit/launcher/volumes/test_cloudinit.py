@@ -50,7 +50,7 @@ INLINE: dict[str, JsonObject] = {
 
 @pytest.mark.parametrize("source", INLINE.values(), ids=INLINE)
 @pytest.mark.parametrize("spelling", ["userdata networkdata", "userData networkData"])
-def test_no_cloud_disc_has_documents_from_every_source(tmp_path: Path, source: JsonObject, spelling: str) -> None:
+def test_nocloud_disc_has_documents_from_every_source(tmp_path: Path, source: JsonObject, spelling: str) -> None:
     secret = write(tmp_path / "secret", **dict(zip(spelling.split(), (USER_DATA, NETWORK_DATA), strict=True)))
     label, files = read(tmp_path, build(NO_CLOUD, source), seed=secret)
     assert label == "cidata"
@@ -73,7 +73,7 @@ def test_config_drive_has_documents_from_every_source(tmp_path: Path, source: Js
     assert files == {f"{latest}user_data": USER_DATA.encode(), f"{latest}network_data.json": NETWORK_DATA.encode()}
 
 
-def test_no_cloud_disc_always_has_user_data(tmp_path: Path) -> None:
+def test_nocloud_disc_always_has_user_data(tmp_path: Path) -> None:
     _, files = read(tmp_path, build(NO_CLOUD, {"networkData": NETWORK_DATA}))
     assert files["user-data"] == b""
 

@@ -98,7 +98,7 @@ PROBLEMS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize(("path", "host_disk", "field", "message"), PROBLEMS.values(), ids=PROBLEMS)
-def test_path_that_is_not_allowed_is_refused(
+def test_host_disk_path_that_is_not_allowed_is_refused(
     tmp_path: Path, root: Path, path: Any, host_disk: dict[str, Any], field: str, message: str
 ) -> None:
     with pytest.raises(VolumeError) as caught:

@@ -36,7 +36,7 @@ def test_joliet_directory_has_every_file(files: dict[str, bytes]) -> None:
     assert {name.lower() for name in files if "nattend" not in name} <= {name.lower() for name in found}
 
 
-def test_longest_key_names_are_not_truncated() -> None:
+def test_longest_file_names_in_an_iso_image_are_not_truncated() -> None:
     files = {"a" * 253: b"1", "a" * 252 + "b": b"2", **{f"{number}{'c' * 250}": b"3" for number in range(30)}}
     assert IsoImage(render_iso(files, "cfgdata")).read() == files
 

@@ -142,7 +142,7 @@ def test_image_of_a_claim_is_used_unchanged(guest: Path, material: Path, source:
     )
 
 
-def test_claim_is_raw_whatever_the_guest_wrote_to_its_start(guest: Path, material: Path) -> None:
+def test_image_of_a_claim_is_opened_as_raw_even_if_it_contains_qcow2_data(guest: Path, material: Path) -> None:
     make_image(material / "disk.img", "qcow2")
     assert prepare(guest, {"dataVolume": {"name": "data"}}, material).format == "raw"
 
@@ -152,7 +152,7 @@ def test_block_device_of_a_claim_is_used_directly(guest: Path, material: Path) -
     assert prepare(guest, {"dataVolume": {"name": "data"}}, device).path == str(device)
 
 
-def test_claim_can_be_read_only(guest: Path, material: Path) -> None:
+def test_disk_of_a_read_only_claim_is_read_only(guest: Path, material: Path) -> None:
     source = {"persistentVolumeClaim": {"claimName": "data", "readOnly": True}}
     assert prepare(guest, source, make_claim(material)).read_only
 
@@ -198,7 +198,7 @@ def test_volume_of_files_becomes_a_private_iso_image(
     assert Path(found.path).stat().st_mode & 0o777 == 0o600
 
 
-def test_volume_files_are_laid_out_as_in_a_kubernetes_mount(guest: Path, material: Path) -> None:
+def test_iso_image_contains_the_visible_files_of_a_kubernetes_mount(guest: Path, material: Path) -> None:
     write_files(material, {"..2024/a.conf": b"a=1\n", "..2024/dir/b": b"b"})
     (material / "..data").symlink_to("..2024")
     (material / "a.conf").symlink_to("..data/a.conf")

@@ -34,5 +34,5 @@ def design_redirections(context: DesignContext) -> tuple[Redirection, ...]:
     if context.devices.client_passthrough is None:
         return ()
     if not context.host.usb_redirection:
-        context.refuse(f"{DEVICES}.clientPassthrough", "USB redirection is not supported by the QEMU of this host")
+        context.refuse(f"{DEVICES}.clientPassthrough", "USB redirection is not supported by QEMU on this host")
     return tuple(Redirection(context.locate(f"usb{port}.sock")) for port in range(_USB_PORTS))

@@ -1,8 +1,8 @@
 """
 Design the controllers for disks, serial consoles and USB devices, and PCI Express root ports.
 
-There is one root port per device that needs one, and spare ones for hotplug. If hotplug is disabled, libvirt adds only
-as many ports as the devices need.
+Each device that needs a root port gets one, and spare root ports are added for hotplug. If hotplug is disabled, libvirt
+adds only as many ports as the devices need.
 """
 
 from typing import Final
@@ -39,7 +39,7 @@ def _needs_usb(context: DesignContext, devices: Devices) -> bool:
 
 
 def _design_scsi(context: DesignContext, threads: Threads) -> Controller:
-    """Return the SCSI controller. All SCSI disks share it, its I/O thread and its queues."""
+    """Return the SCSI controller, whose I/O thread and queues all SCSI disks share."""
     thread = _find_scsi_thread(context, threads)
     return Controller(
         kind="scsi",
@@ -69,7 +69,7 @@ def design_ports(context: DesignContext, devices: Devices) -> tuple[Controller, 
 
 
 def _count_used(devices: Devices) -> int:
-    """Count PCI Express devices without an address; conventional PCI devices share a bridge that libvirt adds."""
+    """Return the number of root ports that devices need; conventional PCI devices share a bridge that libvirt adds."""
     others = len(devices.filesystems)
     others += sum(controller.model == "qemu-xhci" for controller in devices.controllers)
     others += sum(not isinstance(device, UsbHostDevice) for device in devices.host_devices)

@@ -1,4 +1,4 @@
-"""Design all devices of a domain; refuse device tags."""
+"""Design all devices of a domain; refuse device tags if there is a config drive."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +33,7 @@ _Tagged = Disk | Interface | GPU | HostDevice
 
 
 class DeviceDesign(Struct, frozen=True, kw_only=True):
-    """The devices of a domain, and what they require from the rest of the domain."""
+    """The devices of a domain, and the I/O threads and shared memory that they require."""
 
     devices: Devices
     io_threads: int = 0
@@ -47,7 +47,7 @@ class DeviceDesign(Struct, frozen=True, kw_only=True):
 def design_devices(
     vmi: VirtualMachineInstance, host: Host, sources: Mapping[str, Source], directory: str
 ) -> DeviceDesign:
-    """Design all devices; `directory` holds the guest's sockets and logs."""
+    """Design all devices; `directory` contains the guest's sockets and logs."""
     context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
     threads = design_threads(context)
     devices = Devices(

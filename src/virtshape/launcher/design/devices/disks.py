@@ -20,7 +20,7 @@ _GRANULARITY = 10_000_000
 
 
 class GuestDisk(NamedTuple):
-    """How the guest sees a volume."""
+    """How the guest sees a volume: device type, bus and whether it is read-only."""
 
     device: Literal["disk", "cdrom", "lun"]
     bus: str
@@ -29,7 +29,7 @@ class GuestDisk(NamedTuple):
 
 
 def get_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
-    """Return how the guest sees a disk; the default bus depends on the device type and the architecture."""
+    """Return the device type and bus of a disk; the default bus depends on the device type and the architecture."""
     if disk.cdrom is not None:
         bus = disk.cdrom.bus or ("sata" if architecture == "amd64" else "scsi")
         return GuestDisk("cdrom", bus, disk.cdrom.readonly is not False, disk.cdrom)
@@ -41,7 +41,7 @@ def get_guest_disk(disk: api.Disk, architecture: str) -> GuestDisk:
 
 
 def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
-    """Return the disks in the order of the spec, hotpluggable ones last: the guest boots from other disks."""
+    """Return the disks in the order of the spec; hotpluggable disks are last in the default boot order."""
     counts: dict[str, int] = {}
     drives = []
     later = {volume.name for volume in context.spec.volumes or () if is_hotpluggable(volume)}
@@ -143,7 +143,7 @@ def _explain_missing_image(context: DesignContext, volume: Volume) -> tuple[str,
 
 
 def _choose_cache(context: DesignContext, disk: api.Disk, source: Source | None, at: str) -> str | None:
-    """Return the requested cache mode; the default is `none` with direct I/O and `writethrough` without."""
+    """Return the requested cache mode; by default `none` for shared disks and for direct I/O, else `writethrough`."""
     if source is None:
         return disk.cache or None
     wanted = disk.cache or ("none" if disk.shareable else None)
@@ -223,7 +223,7 @@ def _take_custom(context: DesignContext, custom: api.CustomBlockSize, at: str) -
 
 
 def design_filesystems(context: DesignContext) -> tuple[Filesystem, ...]:
-    """Return the requested filesystems; refuse them if the host has no virtiofs."""
+    """Return the requested filesystems; refuse all filesystems if the host has no virtiofs."""
     shared = []
     for index, filesystem in enumerate(context.devices.filesystems or ()):
         if not context.host.virtiofs:

@@ -17,7 +17,7 @@ def design_graphics(context: DesignContext) -> Graphics | None:
 
 
 def design_video(context: DesignContext) -> Video | None:
-    """Return the requested graphics card, or the default one for the architecture and firmware."""
+    """Return the requested graphics card, or the default for the architecture and firmware; None without graphics."""
     if not context.has_screen:
         return None
     asked = context.devices.video.type if context.devices.video else None
@@ -41,7 +41,7 @@ def _choose_video(context: DesignContext) -> str:
 
 
 def design_inputs(context: DesignContext) -> tuple[Input, ...]:
-    """Return the requested tablets, and the default input devices of the architecture."""
+    """Return the requested tablets, else a default one if needed, and a keyboard if the architecture has no PS/2."""
     inputs = [
         Input(type="tablet", bus="virtio" if item.bus == "virtio" else "usb", name=item.name)
         for item in context.devices.inputs or ()

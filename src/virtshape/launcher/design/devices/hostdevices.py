@@ -1,4 +1,4 @@
-"""Design passed-through host devices: GPUs, SR-IOV functions and others. Each device is assigned once."""
+"""Design host devices that are passed through, such as GPUs and SR-IOV functions. No device is assigned twice."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHos
 _USB: Final = re.compile(r"([0-9]+):([0-9]+)")
 
 
-class Offers:
+class AvailableDevices:
     """Host devices that are not assigned yet."""
 
     def __init__(self, context: DesignContext) -> None:
@@ -20,7 +20,7 @@ class Offers:
         self._context = context
 
     def take(self, name: str, field: str) -> str | None:
-        """Return the next device with this resource name, or None after reporting that it is missing."""
+        """Return the next device with this resource name; if there is none, refuse the field and return None."""
         left = self._left.get(name)
         if left:
             return left.pop(0)
@@ -31,23 +31,23 @@ class Offers:
 
 def design_host_devices(context: DesignContext) -> tuple[HostDevice, ...]:
     """Return the host devices that are assigned to the instance's requests."""
-    offers = Offers(context)
+    available = AvailableDevices(context)
     devices: list[HostDevice] = []
     for index, wanted in enumerate(context.devices.host_devices or ()):
         at = f"{DEVICES}.hostDevices[{index}]"
-        found = _take(context, offers, wanted, at)
+        found = _take(context, available, wanted, at)
         if found is not None:
             devices.append(_pass_through(f"hostdevice-{wanted.name}", found))
-    devices += _design_gpus(context, offers)
-    devices += _design_functions(context, offers)
+    devices += _design_gpus(context, available)
+    devices += _design_functions(context, available)
     return tuple(devices)
 
 
-def _take(context: DesignContext, offers: Offers, wanted: GPU | Wanted, at: str) -> str | None:
+def _take(context: DesignContext, available: AvailableDevices, wanted: GPU | Wanted, at: str) -> str | None:
     if wanted.claim_name:
         context.refuse(f"{at}.claimName", "resource claims are not supported on this host")
         return None
-    return offers.take(wanted.device_name or "", f"{at}.deviceName")
+    return available.take(wanted.device_name or "", f"{at}.deviceName")
 
 
 def _pass_through(name: str, device: str) -> HostDevice:
@@ -59,11 +59,11 @@ def _pass_through(name: str, device: str) -> HostDevice:
     return MediatedHostDevice(name=name, uuid=device)
 
 
-def _design_gpus(context: DesignContext, offers: Offers) -> list[HostDevice]:
+def _design_gpus(context: DesignContext, available: AvailableDevices) -> list[HostDevice]:
     """Assign GPUs. The first virtual GPU is the guest's display by default."""
     devices: list[HostDevice] = []
     for index, gpu in enumerate(context.devices.gpus or ()):
-        found = _take(context, offers, gpu, f"{DEVICES}.gpus[{index}]")
+        found = _take(context, available, gpu, f"{DEVICES}.gpus[{index}]")
         if found is None:
             continue
         device = _pass_through(f"gpu-{gpu.name}", found)
@@ -81,7 +81,7 @@ def _show(device: MediatedHostDevice, gpu: GPU, *, default: bool) -> MediatedHos
     return MediatedHostDevice(name=device.name, uuid=device.uuid, display=shown, ramfb=shown and early)
 
 
-def _design_functions(context: DesignContext, offers: Offers) -> list[HostDevice]:
+def _design_functions(context: DesignContext, available: AvailableDevices) -> list[HostDevice]:
     """Assign SR-IOV virtual functions, which the host offers under the names of their networks."""
     networks = {network.name: network for network in context.spec.networks or ()}
     devices: list[HostDevice] = []
@@ -90,7 +90,9 @@ def _design_functions(context: DesignContext, offers: Offers) -> list[HostDevice
             continue
         network = networks.get(interface.name)
         multus = network.multus if network is not None else None
-        found = offers.take(multus.network_name if multus else interface.name, f"{DEVICES}.interfaces[{index}].sriov")
+        found = available.take(
+            multus.network_name if multus else interface.name, f"{DEVICES}.interfaces[{index}].sriov"
+        )
         if found is not None:
             devices.append(
                 PciHostDevice(

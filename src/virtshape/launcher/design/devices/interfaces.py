@@ -22,7 +22,7 @@ _DHCP_FIELDS: Final = {
 
 
 def design_interfaces(context: DesignContext) -> tuple[Interface, ...]:
-    """Return all interfaces that are not absent, except SR-IOV interfaces, which are host devices."""
+    """Return all interfaces except those in state `absent` and SR-IOV interfaces, which are host devices."""
     designed = []
     for index, interface in enumerate(context.devices.interfaces or ()):
         at = f"{DEVICES}.interfaces[{index}]"

@@ -11,7 +11,7 @@ _SEVERAL_FOR_A_DISK = 10_000_000
 
 
 class Threads(Struct):
-    """I/O threads: the first ones are shared round-robin, and each of the others is dedicated to one disk."""
+    """I/O threads: the first threads are shared round-robin, and each of the remaining threads serves only one disk."""
 
     shared: int = 0
     own: int = 0
@@ -24,7 +24,7 @@ class Threads(Struct):
         return self.shared + self.own
 
     def assign(self, disk: Disk) -> int | None:
-        """Return the number of the thread for a disk, or None if there are no I/O threads."""
+        """Assign a thread to a disk and return the thread's number; return None if there are no I/O threads."""
         if not self.total:
             return None
         if disk.dedicated_io_thread and self.own:
@@ -52,7 +52,7 @@ def design_threads(context: DesignContext) -> Threads:
 
 
 def _most_threads(domain: DomainSpec) -> int:
-    """Return the thread limit of the policy `auto`: two per requested CPU, or one with an isolated emulator thread."""
+    """Return the thread limit of the policy `auto`: two per requested CPU, or 1 if the emulator thread is isolated."""
     cpu, resources = domain.cpu, domain.resources
     if cpu is not None and cpu.dedicated_cpu_placement and cpu.isolate_emulator_thread:
         return 1

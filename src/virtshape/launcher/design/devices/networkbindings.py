@@ -19,7 +19,7 @@ _DEFAULT_RANGE: Final = "10.0.2.0/24"
 _MAX_PREFIX_LENGTH: Final = 27
 _IPV6_PREFIX: Final = 64
 _GUEST_OFFSET: Final = 0x020F
-"""Offset of the guest's address in the range of user-mode networking, masked to the range."""
+"""Offset of the guest's address in the address range of user-mode networking; bits outside the range are cut off."""
 _GONE: Final = {
     "slirp": "is no longer supported: use masquerade",
     "passt": "is no longer supported: use passtBinding",

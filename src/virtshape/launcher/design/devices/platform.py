@@ -26,7 +26,7 @@ def design_rng(context: DesignContext) -> Rng | None:
 
 
 def design_watchdog(context: DesignContext) -> Watchdog | None:
-    """Return the requested watchdog; each model belongs to one architecture."""
+    """Return the requested watchdog; each model is available on one architecture only."""
     watchdog = context.devices.watchdog
     if watchdog is None:
         return None
@@ -44,7 +44,7 @@ def design_watchdog(context: DesignContext) -> Watchdog | None:
 
 
 def design_panics(context: DesignContext) -> tuple[Panic, ...]:
-    """Return the requested panic devices; the model defaults to that of the architecture."""
+    """Return the requested panic devices; the default model depends on the architecture."""
     panics = []
     for index, panic in enumerate(context.devices.panic_devices or ()):
         model = panic.model or _PANIC_MODELS.get(context.architecture, "isa")
@@ -56,7 +56,7 @@ def design_panics(context: DesignContext) -> tuple[Panic, ...]:
 
 
 def design_balloon(context: DesignContext) -> Balloon:
-    """Return the memory balloon; it reports free pages unless the guest's memory is reserved."""
+    """Return the memory balloon, which reports free pages unless the guest's memory is reserved."""
     if context.devices.autoattach_mem_balloon is False:
         return Balloon(model="none")
     cpu, memory = context.spec.domain.cpu, context.spec.domain.memory

@@ -56,7 +56,7 @@ def add_address(parent: Element, address: PciAddress | DriveAddress | None) -> N
 
 
 def write_pci(address: PciAddress) -> dict[str, str]:
-    """Return the attributes of a PCI address."""
+    """Return the XML attributes of a PCI address."""
     return {
         "domain": f"0x{address.domain:04x}",
         "bus": f"0x{address.bus:02x}",
@@ -77,7 +77,7 @@ def add_boot_order(parent: Element, order: int | None) -> None:
 
 
 def add_driver(parent: Element, attributes: Attributes, *, iommu: bool) -> None:
-    """Append the element `driver`, unless it would be empty."""
+    """Append the XML element `driver`, unless it would be empty."""
     given = {**attributes, "iommu": "on" if iommu else None}
     if any(value is not None for value in given.values()):
         add(parent, "driver", given)

@@ -28,7 +28,7 @@ class Redirection(Struct, frozen=True):
 
 
 def render_serial(parent: Element, serial: Serial, port: int) -> None:
-    """Append a serial console."""
+    """Append the XML elements for a serial console."""
     element = add(parent, "serial", {"type": "unix"})
     add(element, "source", {"mode": "bind", "path": serial.socket})
     if serial.log is not None:
@@ -37,13 +37,13 @@ def render_serial(parent: Element, serial: Serial, port: int) -> None:
 
 
 def render_channel(parent: Element, channel: Channel) -> None:
-    """Append a channel."""
+    """Append the XML element for a channel."""
     element = add(parent, "channel", {"type": "unix"})
     add(element, "source", {"mode": "bind", "path": channel.socket})
     add(element, "target", {"type": "virtio", "name": channel.name})
 
 
 def render_redirection(parent: Element, redirection: Redirection) -> None:
-    """Append a USB redirection port."""
+    """Append the XML element for a USB redirection port."""
     element = add(parent, "redirdev", {"bus": "usb", "type": "unix"})
     add(element, "source", {"mode": "bind", "path": redirection.socket})

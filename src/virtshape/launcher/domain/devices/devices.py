@@ -59,7 +59,7 @@ class Controller(Struct, frozen=True, kw_only=True):
 
 
 def render_controller(parent: Element, controller: Controller) -> None:
-    """Append a controller."""
+    """Append the XML element for a controller."""
     identity = {"type": controller.kind, "index": controller.index, "model": controller.model}
     element = add(parent, "controller", identity)
     driver = {"queues": controller.queues, "iothread": controller.io_thread}
@@ -92,7 +92,7 @@ class Devices(Struct, frozen=True, kw_only=True):
 
 
 def render_devices(devices: Devices) -> Element:
-    """Return the element `devices`."""
+    """Return the XML element `devices`."""
     root = Element("devices")
     add(root, "emulator", text=devices.emulator)
     _render_each(root, render_disk, devices.disks)

@@ -28,7 +28,7 @@ class Source(Struct, frozen=True, kw_only=True):
     preallocated: bool = False
     """Whether all blocks are allocated."""
     logical_block_size: int = 512
-    """Size in bytes. With `matchVolume`, the guest sees this value and the next two."""
+    """Logical block size in bytes. With `matchVolume`, the guest sees all three block sizes of the storage."""
     physical_block_size: int = 512
     discard_granularity: int | None = None
 
@@ -74,7 +74,7 @@ class Disk(Struct, frozen=True, kw_only=True):
 
 
 def render_disk(parent: Element, disk: Disk) -> None:
-    """Append a disk."""
+    """Append the XML element for a disk."""
     kind = disk.source.kind if disk.source else "file"
     element = add(parent, "disk", {"type": kind, "device": disk.device, "model": disk.model})
     _add_driver(element, disk)
@@ -132,7 +132,7 @@ class Filesystem(Struct, frozen=True):
 
 
 def render_filesystem(parent: Element, filesystem: Filesystem) -> None:
-    """Append a shared directory."""
+    """Append the XML element for a shared directory."""
     element = add(parent, "filesystem", {"type": "mount"})
     add_driver(element, {"type": "virtiofs", "queue": 1024}, iommu=filesystem.iommu)
     add(element, "source", {"socket": filesystem.socket})

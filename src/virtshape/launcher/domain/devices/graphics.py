@@ -40,19 +40,19 @@ class Sound(Struct, frozen=True):
 
 
 def render_graphics(parent: Element, graphics: Graphics) -> None:
-    """Append the VNC server."""
+    """Append the XML element for the VNC server."""
     element = add(parent, "graphics", {"type": "vnc"})
     add(element, "listen", {"type": "socket", "socket": graphics.socket})
 
 
 def render_video(parent: Element, video: Video) -> None:
-    """Append the graphics card."""
+    """Append the XML element for the graphics card."""
     model = {"type": video.model, "heads": video.heads, "vram": video.vram}
     add(add(parent, "video"), "model", model)
 
 
 def render_input(parent: Element, device: Input) -> None:
-    """Append an input device."""
+    """Append the XML element for an input device."""
     model = "virtio" if device.bus == "virtio" else None
     element = add(parent, "input", {"type": device.type, "bus": device.bus, "model": model})
     if device.name is not None:
@@ -60,5 +60,5 @@ def render_input(parent: Element, device: Input) -> None:
 
 
 def render_sound(parent: Element, sound: Sound) -> None:
-    """Append the sound card."""
+    """Append the XML element for the sound card."""
     add_alias(add(parent, "sound", {"model": sound.model}), sound.name)

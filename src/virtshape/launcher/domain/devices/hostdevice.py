@@ -47,7 +47,7 @@ HostDevice = PciHostDevice | MediatedHostDevice | UsbHostDevice
 
 
 def render_host_device(parent: Element, device: HostDevice) -> None:
-    """Append a host device."""
+    """Append the XML element for a host device."""
     match device:
         case PciHostDevice():
             _render_pci(parent, device)

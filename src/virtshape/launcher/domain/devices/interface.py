@@ -18,7 +18,11 @@ class Subnet(Struct, frozen=True):
 
 
 class Forward(Struct, frozen=True):
-    """A range of guest ports to forward. It is not part of the XML: ports are forwarded while the guest runs."""
+    """
+    A range of guest ports to forward.
+
+    The XML does not contain forwards: ports are forwarded while the guest runs.
+    """
 
     protocol: Literal["tcp", "udp"]
     first: int
@@ -46,7 +50,7 @@ class Interface(Struct, frozen=True, kw_only=True):
     restricted: bool = False
     """Whether user-mode networking blocks outgoing traffic. Not part of the XML, which has no element for it."""
     forwards: tuple[Forward, ...] = ()
-    """Guest ports that may be forwarded; if empty, all may be."""
+    """Guest ports that may be forwarded; if empty, all ports may be forwarded."""
     model: str
     mac: str | None = None
     vhost: bool = False
@@ -66,7 +70,7 @@ class Interface(Struct, frozen=True, kw_only=True):
 
 
 def render_interface(parent: Element, interface: Interface) -> None:
-    """Append an interface."""
+    """Append the XML element for a network interface."""
     element = add(parent, "interface", {"type": "ethernet" if interface.kind == "tap" else interface.kind})
     if interface.mac is not None:
         add(element, "mac", {"address": interface.mac})

@@ -37,7 +37,7 @@ class Panic(Struct, frozen=True):
 
 
 class Balloon(Struct, frozen=True, kw_only=True):
-    """The memory balloon; model `none` keeps libvirt from adding one."""
+    """The memory balloon; the model `none` prevents libvirt from adding one."""
 
     model: str
     stats_period: int | None = None
@@ -55,31 +55,31 @@ class Vsock(Struct, frozen=True):
 
 
 def render_tpm(parent: Element, tpm: Tpm) -> None:
-    """Append the TPM."""
+    """Append the XML element for the TPM."""
     element = add(parent, "tpm", {"model": tpm.model})
     persistent = "yes" if tpm.persistent else None
     add(element, "backend", {"type": "emulator", "version": "2.0", "persistent_state": persistent})
 
 
 def render_rng(parent: Element, rng: Rng) -> None:
-    """Append the random number generator."""
+    """Append the XML element for the random number generator."""
     element = add(parent, "rng", {"model": rng.model})
     add(element, "backend", {"model": "random"}, text="/dev/urandom")
     add_driver(element, {}, iommu=rng.iommu)
 
 
 def render_watchdog(parent: Element, watchdog: Watchdog) -> None:
-    """Append the watchdog."""
+    """Append the XML element for the watchdog."""
     add_alias(add(parent, "watchdog", {"model": watchdog.model, "action": watchdog.action}), watchdog.name)
 
 
 def render_panic(parent: Element, panic: Panic) -> None:
-    """Append a panic device."""
+    """Append the XML element for a panic device."""
     add(parent, "panic", {"model": panic.model})
 
 
 def render_balloon(parent: Element, balloon: Balloon) -> None:
-    """Append the memory balloon."""
+    """Append the XML element for the memory balloon."""
     reporting = "on" if balloon.free_page_reporting else None
     element = add(parent, "memballoon", {"model": balloon.model, "freePageReporting": reporting})
     if balloon.stats_period is not None:
@@ -88,6 +88,6 @@ def render_balloon(parent: Element, balloon: Balloon) -> None:
 
 
 def render_vsock(parent: Element, vsock: Vsock) -> None:
-    """Append the vsock device."""
+    """Append the XML element for the vsock device."""
     element = add(parent, "vsock", {"model": vsock.model})
     add(element, "cid", {"auto": "yes" if vsock.cid is None else "no", "address": vsock.cid})

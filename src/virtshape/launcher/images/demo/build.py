@@ -25,7 +25,7 @@ from virtshape.launcher.images.errors import ToolError
 from virtshape.launcher.images.progress import Progress, ignore
 
 Flavour = Literal["cloud", "full"]
-"""`cloud` boots fastest and supports only virtio; `full` adds SATA, e1000, USB, TPM, watchdogs and others."""
+"""`cloud` boots fastest and supports only virtio; `full` adds drivers for SATA, e1000, USB, TPM, watchdogs and more."""
 
 _SCRATCH: Final = ".demo-"
 _KERNELS: Final = {
@@ -34,7 +34,7 @@ _KERNELS: Final = {
 }
 """Metapackages of the current kernel, in Debian and in Ubuntu."""
 _KERNEL_PARTS: Final = ("linux-binary-", "linux-base-", "linux-modules-", "linux-modules-extra-")
-"""Packages with parts of a kernel in Ubuntu and since Debian 14; the kernel version follows the prefix."""
+"""Prefixes of the packages that contain a kernel in Ubuntu and since Debian 14; the kernel version follows."""
 _KERNEL_FILES: Final = ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz")
 """Paths of the kernel image: the first until Debian 13 and in Ubuntu, the second since Debian 14."""
 _TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
@@ -59,12 +59,12 @@ class DemoGuest(NamedTuple):
 
 
 def ensure_demo_image(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> Path:
-    """Return the demo guest's raw disk image, which boots with BIOS and UEFI; build it if it is missing."""
+    """Return the demo guest's raw disk image, which boots with BIOS and UEFI; build a missing image."""
     return ensure_demo_guest(cache_dir, progress, flavour).disk
 
 
 def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> DemoGuest:
-    """Return the demo guest as a disk, and as a kernel with its initramfs; build it if it is missing."""
+    """Return the demo guest as a disk, and as a kernel with its initramfs; build missing files."""
     guest = get_demo_guest(cache_dir, flavour)
     if not guest.disk.exists():
         cache_dir.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
-    for leftover in guest.disk.parent.glob(f"{_SCRATCH}*"):  # left by a killed build; the lock excludes others
+    for leftover in guest.disk.parent.glob(f"{_SCRATCH}*"):  # left by a killed build: the lock excludes other builds
         shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=guest.disk.parent) as name:
         scratch = Path(name)
@@ -152,7 +152,7 @@ def _fetch(packages: Packages, flavour: Flavour, progress: Progress) -> dict[str
 
 def _get_loaders(root: Path) -> Loaders:
     mtools = root / "usr/bin/mtools"
-    for tool in ("mformat", "mcopy", "mattrib", "mmove"):
+    for tool in ("mformat", "mmd", "mcopy", "mattrib", "mmove"):
         (mtools.parent / tool).symlink_to("mtools")
     return Loaders(
         mbr=root / "usr/lib/syslinux/mbr/mbr.bin",

@@ -1,11 +1,11 @@
 """
 Build a disk that boots the demo guest: syslinux for BIOS, Debian's shim and GRUB for UEFI and Secure Boot.
 
-The disk has one FAT partition, which mtools fills without mounting it.
+The disk has one FAT partition, which mtools fills without mounting it. The same files always produce the same disk.
 """
 
 import struct
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from virtshape.launcher.images.command import run
@@ -19,6 +19,9 @@ _SPARE: Final = 8 << 20
 _SECTOR: Final = 512
 _SECONDS: Final = 60.0
 _MBR_CODE: Final = 440
+_SERIAL: Final = "44454d4f"
+_FIXED: Final = {"SOURCE_DATE_EPOCH": "1700000000"}
+"""mtools and syslinux write this time instead of the current one."""
 
 _SYSLINUX: Final = f"""\
 DEFAULT demo
@@ -66,7 +69,7 @@ def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, sc
     run(
         [str(loaders.syslinux), "--install", "--offset", str(_START), str(image)],
         seconds=_SECONDS,
-        variables={"PATH": f"{loaders.mtools.parent}:/usr/bin:/bin"},
+        variables={"PATH": f"{loaders.mtools.parent}:/usr/bin:/bin", **_FIXED},
     )
 
 
@@ -80,17 +83,18 @@ def _render_mbr(code: bytes, size: int) -> bytes:
 
 def _format(image: Path, size: int, mtools: Path, scratch: Path) -> None:
     sectors = (size - _START) // _SECTOR
-    layout = ["-T", str(sectors), "-h", "255", "-s", "63", "-H", str(_START // _SECTOR), "-v", "DEMO"]
+    layout = ["-T", str(sectors), "-h", "255", "-s", "63", "-H", str(_START // _SECTOR), "-v", "DEMO", "-N", _SERIAL]
     _use(mtools, "mformat", ["-i", f"{image}@@{_START}", *layout, "::"], scratch)
 
 
 def _copy(image: Path, contents: dict[str, bytes], mtools: Path, scratch: Path) -> None:
-    tree = scratch / "tree"
-    for name, content in contents.items():
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_bytes(content)
-    tops = [str(path) for path in sorted(tree.iterdir())]
-    _use(mtools, "mcopy", ["-s", "-i", f"{image}@@{_START}", *tops, "::/"], scratch)
+    place = f"{image}@@{_START}"
+    directories = sorted({str(parent) for name in contents for parent in PurePath(name).parents} - {"."})
+    _use(mtools, "mmd", ["-i", place, *(f"::/{directory}" for directory in directories)], scratch)
+    for name, content in contents.items():  # one call per file, because `mcopy -s` copies in directory order
+        file = scratch / "file"
+        file.write_bytes(content)
+        _use(mtools, "mcopy", ["-i", place, str(file), f"::/{name}"], scratch)
 
 
 def _use(mtools: Path, tool: str, arguments: list[str], scratch: Path) -> None:
@@ -98,5 +102,5 @@ def _use(mtools: Path, tool: str, arguments: list[str], scratch: Path) -> None:
         [str(mtools.parent / tool), *arguments],
         seconds=_SECONDS,
         directory=scratch,
-        variables={"MTOOLS_SKIP_CHECK": "1"},
+        variables={"MTOOLS_SKIP_CHECK": "1", **_FIXED},
     )

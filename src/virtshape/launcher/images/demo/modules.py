@@ -1,5 +1,5 @@
 """
-Select the demo guest's kernel modules from a kernel package: the named ones and their dependencies.
+Select the demo guest's kernel modules from a kernel package: the listed modules and their dependencies.
 
 Modules are decompressed; drivers that are built into the kernel are skipped.
 """
@@ -77,7 +77,7 @@ _SECONDS: Final = 60.0
 
 
 def is_candidate(name: str) -> bool:
-    """Return True for the list of built-in modules, and for modules that may be needed; skip large families."""
+    """Return True for the file that lists built-in modules, and for all modules that some guest may need."""
     if name.endswith(f"/{BUILTIN}"):
         return True
     return _SUFFIX.search(name) is not None and _SKIPPED.search(f"/{name}") is None

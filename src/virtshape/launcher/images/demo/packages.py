@@ -1,7 +1,7 @@
 """
 Download Debian packages with apt, which verifies their signatures, and unpack them without installing.
 
-This needs no privileges, and writes only to the given directory.
+Neither step needs privileges, and both write only to the given directory.
 """
 
 import re
@@ -21,7 +21,7 @@ _OFFER: Final = re.compile(r"^'[^']+' (?P<file>(?P<name>[^_\s]+)_\S+\.deb) (?P<s
 
 
 class Packages:
-    """Packages that apt offers, downloaded to a directory."""
+    """Finds packages that apt offers and downloads them to a directory."""
 
     def __init__(self, directory: Path) -> None:
         missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if shutil.which(tool) is None]
@@ -34,7 +34,7 @@ class Packages:
         self._options: list[str] = []
 
     def resolve(self, names: Sequence[str], pattern: str) -> str:
-        """Find the first package that apt offers, and return its dependency that matches the pattern."""
+        """Find the first of these packages that apt offers, and return its dependency that matches the pattern."""
         known = self.list_known(names)
         if not known:
             raise ToolError(f"apt has no package {' or '.join(names)}, which the demo guest needs")
@@ -45,7 +45,7 @@ class Packages:
         return found[1]
 
     def list_known(self, names: Sequence[str]) -> list[str]:
-        """Return those names, which start with `linux-`, for which apt offers a package, in the same order."""
+        """Return the names for which apt offers a package, in the same order; names must start with `linux-`."""
         offered = set(self._run(["apt-cache", "pkgnames", "linux-"]).split())
         return [name for name in names if name in offered]
 

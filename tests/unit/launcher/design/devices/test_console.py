@@ -20,7 +20,9 @@ METRICS = Channel("org.github.vhostmd.1", "/guest/metrics.sock")
         pytest.param({"autoattachSerialConsole": False}, (), id="none"),
     ],
 )
-def test_serial_console_is_attached_by_default(devices: JsonObject, expected: tuple[Serial, ...]) -> None:
+def test_serial_console_and_its_log_are_attached_unless_disabled(
+    devices: JsonObject, expected: tuple[Serial, ...]
+) -> None:
     assert design_with(devices).devices.serials == expected
 
 
@@ -38,7 +40,7 @@ def test_client_passthrough_adds_four_usb_redirection_devices() -> None:
     design = design_with({"clientPassthrough": {}})
     assert design.devices.redirections == tuple(Redirection(f"/guest/usb{port}.sock") for port in range(4))
     refusals = list_refusals(design_with({"clientPassthrough": {}}, host=Host(usb_redirection=False)))
-    assert refusals == {"clientPassthrough": "USB redirection is not supported by the QEMU of this host"}
+    assert refusals == {"clientPassthrough": "USB redirection is not supported by QEMU on this host"}
 
 
 def test_virtiofs_requires_host_support() -> None:

@@ -75,7 +75,7 @@ def test_transitional_virtio_is_used_if_requested() -> None:
 
 
 @pytest.mark.parametrize(("security", "iommu"), [({"sev": {}}, True), ({"snp": {}}, True), ({"tdx": {}}, False)])
-def test_virtio_devices_of_an_encrypted_guest_use_the_iommu(security: JsonObject, iommu: bool) -> None:
+def test_virtio_devices_use_the_iommu_only_with_sev_or_snp(security: JsonObject, iommu: bool) -> None:
     assert design({"launchSecurity": security}) == build_usual(iommu=iommu)
 
 

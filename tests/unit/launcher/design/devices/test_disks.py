@@ -117,7 +117,7 @@ def test_cdrom_without_a_volume_is_an_empty_drive() -> None:
     assert (design.devices.disks, design.refusals) == ((replace(CDROM, source=None, cache=None),), ())
 
 
-def test_disk_targets_are_named_in_order_and_virtio_has_its_own_names() -> None:
+def test_disk_targets_are_named_in_order_with_a_separate_series_for_virtio() -> None:
     buses = ("virtio", "sata", "scsi", "virtio", "usb", "scsi")
     disks = [{"name": f"d{index}", "disk": {"bus": bus}} for index, bus in enumerate(buses)]
     names = [f"d{index}" for index in range(len(buses))]
@@ -160,7 +160,7 @@ def test_virtio_disks_have_a_queue_per_vcpu_with_multi_queue() -> None:
         ("s390x", {"lun": {}}, "scsi"),
     ],
 )
-def test_default_bus_depends_on_the_architecture(architecture: str, given: JsonObject, bus: str) -> None:
+def test_default_bus_of_a_disk_depends_on_the_architecture(architecture: str, given: JsonObject, bus: str) -> None:
     assert design_with(build_disk(**given), architecture=architecture).devices.disks[0].bus == bus
 
 

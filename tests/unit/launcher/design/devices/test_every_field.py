@@ -67,7 +67,7 @@ Change = tuple[dict[str, Any], dict[str, Any]]
 
 
 def change(before: JsonObject, after: JsonObject, **both: Any) -> Change:
-    """Return the same instance with other devices."""
+    """Return two instances that differ only in their devices."""
     return {"devices": before, **both}, {"devices": after, **both}
 
 
@@ -243,7 +243,7 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_device_field_changes_the_design(field: str) -> None:
+def test_each_device_field_changes_the_design(field: str) -> None:
     one, other = (
         design_with(host=HOST, sources={"root": BLOCK}, domain={"cpu": {"cores": 2}}, **instance)
         for instance in CHANGES[field]

@@ -28,7 +28,7 @@ KEYBOARD = Input(type="keyboard", bus="usb")
         pytest.param({"type": "none"}, {}, Video(model="none"), id="none"),
     ],
 )
-def test_default_video_model_depends_on_the_firmware(
+def test_video_model_is_requested_or_depends_on_firmware_and_architecture(
     video: JsonObject | None, spec: dict[str, Any], expected: Video
 ) -> None:
     devices = design_with({"video": video}, **spec).devices
@@ -69,7 +69,7 @@ def test_video_model_missing_on_the_host_is_refused() -> None:
         pytest.param({}, "s390x", (Input(type="keyboard", bus="virtio"),), id="s390x"),
     ],
 )
-def test_default_input_devices_depend_on_the_architecture(
+def test_input_devices_depend_on_the_request_and_the_architecture(
     devices: JsonObject, architecture: str, expected: tuple[Input, ...]
 ) -> None:
     assert design_with(devices, architecture=architecture).devices.inputs == expected

@@ -81,7 +81,7 @@ def test_host_device_is_passed_through(devices: JsonObject, expected: HostDevice
     assert design.devices.interfaces == ()
 
 
-def test_each_device_is_passed_through_once_and_one_has_a_display() -> None:
+def test_each_device_is_passed_through_once_and_only_the_first_has_a_display() -> None:
     gpus = [{"name": name, "deviceName": "example.com/vgpu"} for name in ("a", "b", "c")]
     design = design_with({"gpus": gpus}, host=HOST)
     assert design.devices.host_devices == (

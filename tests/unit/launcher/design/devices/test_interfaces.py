@@ -79,7 +79,7 @@ def test_interface_with_state_absent_is_omitted() -> None:
         ("192.168.7.32/27", "192.168.7.32", 27, "192.168.7.47"),
     ],
 )
-def test_guest_has_the_address_of_user_mode_networking(
+def test_address_of_a_guest_depends_on_the_network_cidr(
     range_: str | None, address: str, prefix: int, guest: str
 ) -> None:
     networks = [{"name": "default", "pod": {"vmNetworkCIDR": range_}}]
@@ -94,7 +94,7 @@ def test_guest_has_an_ipv6_subnet_if_requested() -> None:
 
 
 @pytest.mark.parametrize("binding", ["bridge", "passtBinding"])
-def test_user_mode_networking_replaces_other_bindings(binding: str) -> None:
+def test_user_mode_networking_is_used_for_unsupported_bindings_with_a_note(binding: str) -> None:
     design = design_with(build_interface(**{binding: {}}), **POD_NETWORK)
     note = Note(f"spec.domain.devices.interfaces[0].{binding}", STAND_IN)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((PLAIN,), (), (note,))
@@ -111,7 +111,7 @@ def test_user_mode_networking_replaces_other_bindings(binding: str) -> None:
         pytest.param({"masquerade": {}}, POD_NETWORK, PLAIN, id="masquerade on a bridge"),
     ],
 )
-def test_guest_is_connected_to_a_bridge_if_the_host_has_one(
+def test_only_bridge_binding_uses_a_bridge_of_the_host(
     given: JsonObject, spec: dict[str, Any], expected: Interface
 ) -> None:
     design = design_with(build_interface(**given), host=TAPS, **spec)
@@ -128,7 +128,7 @@ def test_guest_is_connected_to_a_bridge_if_the_host_has_one(
         pytest.param(4, "e1000e", False, replace(BRIDGED, model="e1000e"), id="other model"),
     ],
 )
-def test_virtio_interfaces_on_a_tap_device_have_multiple_queues(
+def test_only_virtio_interfaces_on_a_tap_device_have_multiple_queues(
     vcpus: int, model: str, vhost: bool, expected: Interface
 ) -> None:
     devices = {**build_interface(bridge={}, model=model), "networkInterfaceMultiqueue": True}
@@ -229,5 +229,5 @@ def test_unsupported_network_is_refused_with_its_field(network: JsonObject, fiel
     assert list_refusals(design) == {f"spec.networks[0].{field}": reason}
 
 
-def test_netdev_has_the_name_libvirt_gives() -> None:
+def test_netdev_has_the_name_that_libvirt_assigns() -> None:
     assert PLAIN.netdev == "hostua-default"

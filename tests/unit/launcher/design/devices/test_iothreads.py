@@ -12,7 +12,7 @@ from virtshape.launcher.report import Note
 
 
 def build_disks(*kinds: str) -> JsonObject:
-    """Build disks from their buses; `!` after a bus gives the disk a dedicated I/O thread."""
+    """Build a disk for each bus; a disk whose bus is followed by `!` has a dedicated I/O thread."""
     return {
         "disks": [
             {"name": f"d{index}", "disk": {"bus": kind.rstrip("!")}, "dedicatedIOThread": kind.endswith("!") or None}

@@ -87,7 +87,7 @@ def test_watchdog_model_depends_on_the_architecture(
         ),
     ],
 )
-def test_panic_devices_have_the_requested_models(
+def test_panic_device_model_is_requested_or_depends_on_the_architecture(
     model: str | None, architecture: str, libvirt: int, expected: str, refusals: dict[str, str]
 ) -> None:
     host = Host(libvirt=libvirt)

@@ -172,7 +172,7 @@ def test_controller_is_rendered_as_xml(controller: Controller, expected: str) ->
 
 
 @pytest.mark.parametrize(("interface", "expected"), INTERFACES)
-def test_interface_is_rendered_as_xml_without_its_open_ports(interface: Interface, expected: str) -> None:
+def test_interface_is_rendered_as_xml_without_its_ports(interface: Interface, expected: str) -> None:
     assert render(interfaces=(interface,)) == expected
 
 

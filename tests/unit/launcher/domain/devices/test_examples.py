@@ -1,7 +1,7 @@
 """
 Devices checked with libvirt's schema, and with its driver if they need no special hardware.
 
-Host devices that a test cannot have are checked against the schema only.
+Host devices that are not available to tests are checked against the schema only.
 """
 
 import os
@@ -105,7 +105,7 @@ ENCRYPTED: JsonObject = {
 
 
 def design(devices: JsonObject, source: Source = FILE, **rest: Any) -> str:
-    """Return a domain with these devices; fail if one is refused."""
+    """Return the XML of a domain with these devices; fail if a device is refused."""
     designed = design_with(
         devices,
         host=HOST,

@@ -44,7 +44,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {"xz": lzma.compress, "gz": gzip
 @pytest.mark.parametrize("form", COMPRESS)
 def test_compressed_modules_of_a_merged_usr_are_decompressed(tmp_path: Path, form: str) -> None:
     if form == "zst" and shutil.which("zstd") is None:
-        pytest.skip("needs zstd")
+        pytest.skip("zstd is not installed")
     drivers = tmp_path / "usr/lib/modules/6.12/kernel"
     drivers.mkdir(parents=True)
     packed = drivers / f"virtio_blk.ko.{form}"
@@ -68,7 +68,7 @@ def test_missing_zstd_is_reported_with_the_install_command(tmp_path: Path, monke
         pick_modules(tmp_path, ["virtio_blk"])
 
 
-def test_missing_required_module_is_an_error(tmp_path: Path) -> None:
+def test_missing_required_kernel_module_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="the kernel package has no driver virtio_pci"):
         pick_modules(tmp_path, ["virtio_pci"])
 
@@ -85,5 +85,5 @@ def test_missing_required_module_is_an_error(tmp_path: Path) -> None:
         ("usr/lib/modules/6.12/modules.builtin.modinfo", False),
     ],
 )
-def test_large_groups_of_kernel_modules_are_skipped(name: str, wanted: bool) -> None:
+def test_unneeded_groups_of_kernel_modules_are_skipped(name: str, wanted: bool) -> None:
     assert is_candidate(name) is wanted

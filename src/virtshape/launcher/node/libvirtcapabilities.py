@@ -1,4 +1,4 @@
-"""Parse libvirt's capabilities."""
+"""Parse the XML in which libvirt reports QEMU's capabilities."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
@@ -53,15 +53,15 @@ def parse_capabilities(found: LibvirtCapabilities, architecture: Architecture) -
 
 
 def _list_machines(capabilities: str, architecture: str) -> Iterator[ET.Element]:
-    root = ET.fromstring(capabilities)  # noqa: S314 - as above
+    root = ET.fromstring(capabilities)  # noqa: S314 - libvirt wrote it
     return root.iterfind(f"guest/arch[@name='{architecture}']/machine")
 
 
 def _list_features(cpu: str) -> frozenset[str]:
-    """Return the features of an expanded CPU; none if libvirt reported none."""
+    """Return the features in an expanded CPU definition; an empty definition has none."""
     if not cpu:
         return frozenset()
-    features = ET.fromstring(cpu).iterfind("feature")  # noqa: S314 - as above
+    features = ET.fromstring(cpu).iterfind("feature")  # noqa: S314 - libvirt wrote it
     return frozenset(feature.get("name", "") for feature in features if feature.get("policy") != "disable")
 
 

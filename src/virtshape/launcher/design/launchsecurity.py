@@ -17,7 +17,7 @@ _SNP_ALWAYS_ONE: Final = 1 << 17
 
 
 def design_security(context: DesignContext) -> LaunchSecurity | None:
-    """Return the requested launch security; refuse it if the host does not support it."""
+    """Return the requested launch security; refuse the field if the host does not support it."""
     asked, host = context.spec.domain.launch_security, context.host
     if asked is None:
         return None
@@ -32,7 +32,7 @@ def design_security(context: DesignContext) -> LaunchSecurity | None:
     if asked.tdx is not None:
         _check(context, f"{_SECURITY}.tdx", "TDX", offered=host.tdx)
         return LaunchSecurity(kind="tdx")
-    context.refuse(_SECURITY, f"needs a technology on {host.architecture}: set sev, snp or tdx")
+    context.refuse(_SECURITY, f"needs an encryption technology on {host.architecture}: set sev, snp or tdx")
     return None
 
 

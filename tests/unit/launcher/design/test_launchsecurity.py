@@ -49,7 +49,7 @@ def test_sev_attestation_requires_a_paused_start() -> None:
     }
 
 
-def test_s390x_uses_secure_execution() -> None:
+def test_launch_security_on_s390x_is_secure_execution() -> None:
     design = design_guest({"launchSecurity": {}}, host=MAINFRAME)
     assert design.domain.security == LaunchSecurity(kind="s390-pv")
     assert design.refusals == ()
@@ -75,8 +75,8 @@ def test_tdx_guest_has_no_pmu() -> None:
         pytest.param({"tdx": {}}, {"launchSecurity.tdx": "this host does not support TDX"}, id="TDX"),
         pytest.param(
             {},
-            {"launchSecurity": "needs a technology on amd64: set sev, snp or tdx"},
-            id="nothing in particular",
+            {"launchSecurity": "needs an encryption technology on amd64: set sev, snp or tdx"},
+            id="no technology",
         ),
     ],
 )
@@ -84,7 +84,7 @@ def test_unsupported_launch_security_is_refused(asked: JsonObject, refusals: dic
     assert list_refusals(design_guest(shield(**asked), host=EMULATING)) == refusals
 
 
-def test_s390x_host_without_secure_execution_is_refused() -> None:
+def test_secure_execution_is_refused_on_a_host_without_support() -> None:
     host = replace(MAINFRAME, secure_execution=False)
     refusals = list_refusals(design_guest({"launchSecurity": {}}, host=host))
     assert refusals == {"launchSecurity": "this host does not support Secure Execution"}

@@ -1,5 +1,5 @@
-from virtshape.launcher.node.capability import Capability, parse_capabilities
 from virtshape.launcher.node.capabilityquery import LibvirtCapabilities, render_host_model
+from virtshape.launcher.node.libvirtcapabilities import Capability, parse_capabilities
 
 CAPABILITIES = """
 <capabilities>
