@@ -1,1 +1,1 @@
-"""Expansion and lint of files, without a server."""
+"""Expand and lint the VMs in files, without a server."""

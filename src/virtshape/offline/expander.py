@@ -1,7 +1,7 @@
 """
-The library's main interface: expand, explain and lint VMs against objects in memory.
+The library's main interface: expand, explain and lint VMs with objects in memory.
 
-JSON input is decoded into new objects and never modified.
+JSON input is decoded into new objects, so the caller's data is never modified.
 """
 
 from collections.abc import Iterable
@@ -14,10 +14,11 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.engine.conflict import describe_conflicts
+from virtshape.engine.conflicts import describe_conflicts
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machinetype import default_architecture
+from virtshape.engine.storageclass import apply_storage_class
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_object, get_shape
 from virtshape.resolve.infer import infer_matchers
@@ -38,7 +39,7 @@ class Explanation(NamedTuple):
 
 class Expander:
     """
-    Expands VMs with instance types, preferences and the sources of their volumes.
+    Expands VMs with the given instance types, preferences and volume sources.
 
     >>> small = b'''{"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineClusterInstancetype",
     ...   "metadata": {"name": "small"}, "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2048Mi"}}}'''
@@ -85,7 +86,7 @@ class Expander:
         self._architecture = architecture or default_architecture(configuration)
 
     def expand(self, vm_json: bytes) -> bytes:
-        """Return the VM expanded with its instance type and preference; JSON in, JSON out."""
+        """Expand the VM with its instance type and preference; the argument and the result are JSON."""
         vm = decode(vm_json, VirtualMachine)
         self.expand_in_place(vm)
         return encode(vm)
@@ -96,27 +97,37 @@ class Expander:
 
     def lint(self, vm_json: bytes) -> "list[Finding]":
         """Return everything that is wrong with the VM and its references, with positions."""
-        # Imported late, because expansion does not need the lint rules.
+        # Imported here, because expansion does not need the lint rules.
         from virtshape.offline.lint import LintContext, Linter
 
         context = LintContext(self.objects, catalog=self._has_catalog, configuration=self._configuration)
         return Linter(context, self._architecture).check_text(vm_json, "<vm>")
 
-    def expand_in_place(self, vm: VirtualMachine, trace: Trace | None = None) -> list[str]:
-        """Expand a VM, modifying it; return warnings."""
+    def expand_in_place(
+        self, vm: VirtualMachine, trace: Trace | None = None, *, with_storage_class: bool = False
+    ) -> list[str]:
+        """
+        Expand the VM in place and return warnings.
+
+        As in KubeVirt, the preferred storage class is not part of the expansion: admission sets it in stored VMs. Set
+        `with_storage_class` to apply the preferred class to a VM that is not stored.
+        """
         warnings, shape = self._resolve(vm)
+        preferred = shape.preference.volumes if shape.preference else None
+        if with_storage_class and preferred is not None:
+            apply_storage_class(vm, preferred)
         self._expand(vm, shape, trace)
         return warnings
 
     def explain_in_place(self, vm: VirtualMachine) -> Explanation:
-        """Expand a VM, modifying it; return the origin of each field of its template, and warnings."""
+        """Expand the VM in place; return the origin of each field of its template, and warnings."""
         warnings, shape = self._resolve(vm)
         sources, trace = get_sources_of_fields(vm, self._lookup), Trace()
         self._expand(vm, shape, trace)
         return Explanation(list_origins(vm, trace, sources), warnings)
 
     def suggest(self, error: NotFoundError) -> NotFoundError:
-        """Return the error with similar names of known objects."""
+        """Return the error with a suggestion of known objects that have similar names."""
         missing = error.reference
         names = self.objects.names(missing.group, missing.kind, missing.namespace)
         if self._has_catalog and missing.group == INSTANCETYPE_GROUP:
@@ -133,7 +144,7 @@ class Expander:
             raise self._gather_errors(vm, error) from None
 
     def _gather_errors(self, vm: VirtualMachine, first: StatusError) -> StatusError:
-        """Return one error for all references of the VM that cannot be resolved, beginning with `first`."""
+        """Return one error for all of the VM's references that cannot be resolved, beginning with `first`."""
         errors = {first.message: first}
         for role in KINDS:
             matcher = find_matcher(vm, role)
@@ -154,7 +165,7 @@ class Expander:
             raise StatusError(422, "Invalid", describe_conflicts(conflicts), conflicts)
 
     def _find_built_in(self, reference: Reference) -> Model | None:
-        """Return a known object or one from the catalog, which is added to the known objects; None if there is none."""
+        """Return a known object, or an object from the catalog, which is added to the known objects; otherwise None."""
         found = self.objects.find(reference)
         if found is None and reference.group == INSTANCETYPE_GROUP:
             found = builtin.find(reference.kind, reference.name)

@@ -1,5 +1,5 @@
 """
-Expand all VMs in files with the other objects in these files.
+Expand all VMs in files with the instance types, preferences and other objects in these files.
 
 Either every VM is expanded, or all problems are reported with their positions. Unknown fields are preserved.
 """
@@ -14,6 +14,7 @@ from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
+from virtshape.engine.gitops import remove_server_fields
 from virtshape.offline.expander import Expander
 from virtshape.offline.files import Entry, find_duplicates
 from virtshape.offline.problems import FileProblem, FilesError, locate, locate_causes
@@ -21,7 +22,7 @@ from virtshape.resolve.origins import Origin
 
 
 class ExpandedVM(NamedTuple):
-    """An expanded VM, the origins of its fields if requested, and warnings."""
+    """An expanded VM, the origins of its fields if they were requested, and warnings."""
 
     name: str
     tree: Any
@@ -36,8 +37,10 @@ class Expansion(NamedTuple):
     warnings: list[str]
 
 
-def expand_entries(entries: Sequence[Entry], *, catalog: bool, explain: bool = False) -> Expansion:
-    """Expand every VM, modifying the entries; raise FilesError with all problems if one cannot be expanded."""
+def expand_entries(
+    entries: Sequence[Entry], *, catalog: bool, explain: bool = False, for_gitops: bool = False
+) -> Expansion:
+    """Expand every VM in place; raise FilesError with all problems if there are any."""
     vms = [entry for entry in entries if isinstance(entry.object, VirtualMachine)]
     others = [entry for entry in entries if not isinstance(entry.object, VirtualMachine)]
     problems = list(find_duplicates(others))
@@ -46,7 +49,7 @@ def expand_entries(entries: Sequence[Entry], *, catalog: bool, explain: bool = F
     expanded = []
     for entry in vms:
         try:
-            expanded.append(_expand(entry, expander, explain=explain))
+            expanded.append(expand_entry(entry, expander, explain=explain, for_gitops=for_gitops))
         except StatusError as error:
             problems += locate_causes(entry.document, error)
     if problems:
@@ -64,7 +67,8 @@ def _find_configuration(entries: Sequence[Entry], problems: list[FileProblem]) -
     return spec.configuration if spec else None
 
 
-def _expand(entry: Entry, expander: Expander, *, explain: bool) -> ExpandedVM:
+def expand_entry(entry: Entry, expander: Expander, *, explain: bool = False, for_gitops: bool = False) -> ExpandedVM:
+    """Expand a VM, modifying the entry; with `for_gitops`, the result is a manifest for Git."""
     vm: VirtualMachine = entry.object
     name = vm.metadata.name
     origins: list[Origin] = []
@@ -76,7 +80,8 @@ def _expand(entry: Entry, expander: Expander, *, explain: bool) -> ExpandedVM:
             if field.at[:2] == ("spec", "template")
         ]
     else:
-        advice = expander.expand_in_place(vm)
+        advice = expander.expand_in_place(vm, with_storage_class=for_gitops)
     warnings = [f"{entry.place}: {message}" for message in advice]
     warnings += [f"{problem}; it is kept unchanged" for problem in entry.describe_unknown()]
-    return ExpandedVM(name or entry.place, restore(to_tree(vm), entry.unknown), origins, warnings)
+    tree = restore(to_tree(vm), entry.unknown)
+    return ExpandedVM(name or entry.place, remove_server_fields(tree) if for_gitops else tree, origins, warnings)

@@ -1,15 +1,14 @@
 """
-Load objects from files, with their documents and unknown fields.
+Load objects from files, together with their documents and unknown fields.
 
 Every file is read once, and loading continues after errors, so that the errors in all files are reported together.
-Documents of unrelated kinds are skipped without decoding. Only `replace_file` writes.
+Documents with unrelated kinds are skipped and not decoded. Only `replace_file` writes.
 """
 
 import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,14 +27,14 @@ STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 LeavesOut = Callable[[str], bool]
-"""A function that returns True for the path of a file or folder that is not read."""
+"""A function that takes the path of a file or folder and returns True if it must not be read."""
 
 _OWN_GROUPS = "kubevirt.io"
 _OTHER_KINDS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
 
 
 class File(NamedTuple):
-    """A file to read, which the user named or which was found in a folder; the path `-` is standard input."""
+    """A file to read, which the user named or which was found in a folder; the path `-` means standard input."""
 
     path: str
     is_named: bool
@@ -56,7 +55,7 @@ class File(NamedTuple):
         return Path(self.path).read_bytes()
 
     def leads_outside(self) -> bool:
-        """Return True if the file was found in a folder, but is a link to a file outside of that folder."""
+        """Return True if the file was found in a folder, but is a symbolic link to a file outside of it."""
         return bool(self.folder) and not Path(self.path).resolve().is_relative_to(Path(self.folder).resolve())
 
 
@@ -74,12 +73,12 @@ class Entry(NamedTuple):
         return f"{self.document.source}:{line}:{column}"
 
     def describe_unknown(self) -> list[FileProblem]:
-        """Return the unknown fields as warnings."""
+        """Return a problem with a position for each unknown field."""
         return [locate(self.document, field.problem) for field in self.unknown]
 
 
 class Loaded:
-    """The result of loading files: objects, problems, and skipped documents."""
+    """The result of loading files: objects, problems and skipped documents."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -106,13 +105,18 @@ def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = affects_vms) -> 
         except OSError as error:
             loaded.problems.append(describe_failure(file.name, error))
             continue
-        for document in scan_documents(text, file.name):
-            if isinstance(document, YAMLError):
-                problem = FieldError("", document.problem)
-                loaded.problems.append(FileProblem(document.source, (document.line, document.column), problem))
-            else:
-                _take(document, loaded, wanted, is_named=file.is_named)
+        take_text(text, file.name, loaded, wanted, is_named=file.is_named)
     return loaded
+
+
+def take_text(text: bytes, name: str, loaded: Loaded, wanted: Callable[[Kind], bool], *, is_named: bool) -> None:
+    """Parse the text of a file; add its objects of the wanted kinds and its problems to `loaded`."""
+    for document in scan_documents(text, name):
+        if isinstance(document, YAMLError):
+            problem = FieldError("", document.problem)
+            loaded.problems.append(FileProblem(document.source, (document.line, document.column), problem))
+        else:
+            take_document(document, loaded, wanted, is_named=is_named)
 
 
 def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
@@ -131,9 +135,10 @@ def find_files(
     paths: Iterable[str], problems: list[FileProblem], filter_folder: Callable[[str], LeavesOut] | None = None
 ) -> Iterator[File]:
     """
-    Yield each file once; add a problem for each folder that cannot be read.
+    Yield each file once, and append a problem for each folder that cannot be read to `problems`.
 
-    `filter_folder` returns a filter for the files to leave out of a folder. A file that the user named is not left out.
+    `filter_folder` returns a function that decides which paths in a folder are skipped. Files that the user named are
+    never skipped.
     """
     seen = set()
     for path in paths:
@@ -148,7 +153,7 @@ def find_files(
 
 
 def _identify(source: str) -> object:
-    """Return a value that is the same for all names of one file."""
+    """Return a value that is the same for all paths to one file."""
     try:
         status = Path(source).stat() if source != STDIN else None
     except OSError:  # reading the file reports the error
@@ -175,7 +180,8 @@ def describe_failure(source: str, error: OSError) -> FileProblem:
     return FileProblem(source, None, FieldError("", f"cannot be read: {error.strerror}"))
 
 
-def _take(document: Document, loaded: Loaded, wanted: Callable[[Kind], bool], *, is_named: bool) -> None:
+def take_document(document: Document, loaded: Loaded, wanted: Callable[[Kind], bool], *, is_named: bool) -> None:
+    """Add the object in a document, or its problems, to `loaded`; documents of unwanted kinds are added as skipped."""
     tree = document.tree
     kind = _find_stated_kind(tree)
     if kind is None and _should_be_wanted(tree, wanted, is_named=is_named):
@@ -197,7 +203,7 @@ def _find_stated_kind(tree: Any) -> Kind | None:
 
 
 def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bool) -> bool:
-    """Return True for a wanted kind at an unknown version, or for a named file without a kind."""
+    """Return True if an unknown kind is an error: the version is wrong, or a file that the user named has no kind."""
     if not isinstance(tree, dict) or not tree.get("kind"):
         return is_named
     group = str(tree.get("apiVersion") or "").rpartition("/")[0]
@@ -205,7 +211,10 @@ def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bo
 
 
 def replace_file(path: Path, before: bytes, after: bytes) -> bool:
-    """Replace a file atomically and keep its permissions; return False if it no longer contains `before`."""
+    """Replace a file atomically and preserve its permissions; return False if its contents are no longer `before`."""
+    # Imported here, because few commands write files.
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     draft = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""Objects in memory by reference, added as structs or as JSON. They are never modified."""
+"""A collection of objects in memory, by reference. The objects are never modified."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from virtshape.resolve.reference import Reference
 
 
 class Objects:
-    """Kubernetes objects by reference; later ones replace earlier ones with the same reference."""
+    """Kubernetes objects by reference; an added object replaces an earlier one with the same reference."""
 
     def __init__(self, objects: Iterable[bytes | Model] = ()) -> None:
         self._objects: dict[Reference, Model] = {}
@@ -27,7 +27,7 @@ class Objects:
         return self._objects.get(reference)
 
     def names(self, group: str, kind: str, namespace: str) -> list[str]:
-        """Return the names of all objects of a kind in a namespace."""
+        """Return the names of all objects of a kind in a namespace, which is empty for cluster-wide kinds."""
         wanted = (group, kind, namespace)
         return [at.name for at in self._objects if (at.group, at.kind, at.namespace) == wanted]
 

@@ -16,7 +16,7 @@ _ANNOTATIONS = "annotations."
 
 
 class FileProblem(NamedTuple):
-    """A problem with its file, line and column; `place` is None if it concerns the whole file."""
+    """A problem and its file; `place` is its line and column, or None if it concerns the whole file."""
 
     source: str
     place: tuple[int, int] | None
@@ -29,7 +29,7 @@ class FileProblem(NamedTuple):
 
 
 class FilesError(StatusError):
-    """An error with all problems of files that cannot be used."""
+    """Files cannot be used; the error contains all their problems."""
 
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(problems)
@@ -39,18 +39,18 @@ class FilesError(StatusError):
 
 
 def locate(document: Document, problem: FieldError) -> FileProblem:
-    """Return the problem of a field with its position in the document."""
+    """Return the problem with the position of its field in the document."""
     return FileProblem(document.source, document.position(problem.field), problem)
 
 
 def locate_causes(document: Document, error: StatusError) -> list[FileProblem]:
-    """Return all causes of an error with their positions."""
+    """Return all causes of an error with their positions in the document."""
     causes = error.causes or (FieldError("", error.message, ""),)
     return [_locate_cause(document, cause) for cause in causes]
 
 
 def _locate_cause(document: Document, cause: FieldError) -> FileProblem:
     first = cause.field.split(", ")[0]
-    if first.startswith(_ANNOTATIONS):  # annotation conflicts are named only by their key
+    if first.startswith(_ANNOTATIONS):  # a conflict names an annotation only by its key
         first = f"spec.template.metadata.annotations[{first.removeprefix(_ANNOTATIONS)}]"
     return FileProblem(document.source, document.position(first), FieldError(cause.field, cause.message))

@@ -1,5 +1,5 @@
 """
-Look up an instance type or preference by name in files, then in the built-in catalog.
+Look up an instance type or preference by name in files, and then in the built-in catalog.
 
 An unknown or ambiguous name is an error whose message lists the candidates.
 """
@@ -18,7 +18,7 @@ CLUSTER_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClus
 
 
 class Found(NamedTuple):
-    """An object, with its entry if it is from a file; `elsewhere` replaces its position in messages."""
+    """An object, with its entry if it is from a file; `elsewhere`, if set, replaces its position in messages."""
 
     object: Any
     entry: Entry | None = None
@@ -36,20 +36,20 @@ class Found(NamedTuple):
 
 
 def is_source(kind: Kind) -> bool:
-    """Return True for kinds that can be looked up."""
+    """Return True if the kind is an instance type or a preference, which can be looked up."""
     return kind.group == INSTANCETYPE_GROUP
 
 
 KINDS_BY_NAME: Final[dict[str, str]] = {
     name: kind.kind for kind in KINDS if is_source(kind) for name in (kind.singular, kind.plural, *kind.short_names)
 }
-"""The kinds by all names that kubectl accepts, in lower case."""
+"""The kinds by the names that kubectl accepts: singular, plural and short names."""
 
 
 def get_source(
     name: str, kinds: Sequence[str], entries: Iterable[Entry], *, with_catalog: bool, elsewhere: str = ""
 ) -> Found:
-    """Return the object of these kinds with this name; raise StatusError if it is missing or ambiguous."""
+    """Return the object with this name and one of these kinds; raise StatusError if there is none, or more than one."""
     there = [Found(entry.object, entry, elsewhere) for entry in entries]
     found = [each for each in there if each.object.kind in kinds and each.name == name]
     if not found and with_catalog:

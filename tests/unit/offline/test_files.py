@@ -73,7 +73,7 @@ def test_object_read_from_a_file_has_a_struct_and_a_position() -> None:
     assert (entry.place, entry.document.position("spec.runStrategy")) == ("vms.yaml:12:1", (17, 3))
 
 
-def test_folder_is_read_recursively() -> None:
+def test_folder_of_manifests_is_read_recursively() -> None:
     write_manifest("all/z.yaml", build_vm("z"))
     write_manifest("all/deep/er/low.yml", build_vm("low"))
     write_manifest("all/a.json", build_vm("a"))
@@ -84,7 +84,7 @@ def test_folder_is_read_recursively() -> None:
     assert [entry.document.source for entry in loaded.entries] == ["all/a.json", "all/z.yaml", "all/deep/er/low.yml"]
 
 
-def test_named_file_can_have_any_extension() -> None:
+def test_manifest_file_named_by_the_user_can_have_any_extension() -> None:
     assert names(load([write_manifest("vm.txt", build_vm())])) == ["web"]
 
 
@@ -93,7 +93,7 @@ def test_file_given_twice_is_read_once() -> None:
     assert names(load(["all/vm.yaml", "all", "./all/../all/vm.yaml"])) == ["web"]
 
 
-def test_dash_as_a_path_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dash_as_a_manifest_path_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     text = yaml.safe_dump(build_vm()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     loaded = load(["-", "-"])
@@ -101,7 +101,7 @@ def test_dash_as_a_path_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> No
     assert loaded.entries[0].place == "<stdin>:1:1"
 
 
-def test_unknown_fields_are_kept_and_reported() -> None:
+def test_unknown_fields_are_preserved_and_reported() -> None:
     vm = build_vm(newThing={"a": 1})
     vm["spec"]["template"]["spec"]["domain"]["devices"]["disks"] = [{"name": "root", "shiny": True}]
     entry = load([write_manifest("vm.yaml", vm)]).entries[0]
@@ -115,7 +115,7 @@ def test_unknown_fields_are_kept_and_reported() -> None:
     ]
 
 
-def test_objects_of_unrelated_kinds_are_skipped() -> None:
+def test_objects_of_unrelated_kinds_in_files_are_skipped() -> None:
     loaded = load([write_manifest("all.yaml", KUSTOMIZATION, build_vm(), DEPLOYMENT)])
     assert names(loaded) == ["web"]
     assert [document.tree for document in loaded.skipped] == [KUSTOMIZATION, DEPLOYMENT]
@@ -169,8 +169,8 @@ def test_syntax_error_is_reported_with_its_position(content: bytes, problem: str
         ),
         pytest.param(
             {**build_vm(), "apiVersion": "kubevirt.io/v7"},
-            "f.yaml:1:1: apiVersion: VirtualMachine is not known at "
-            '"kubevirt.io/v7", only at "kubevirt.io/v1" or "kubevirt.io/v1alpha3"',
+            "f.yaml:1:1: apiVersion: VirtualMachine is not known in version "
+            '"kubevirt.io/v7", only in "kubevirt.io/v1" or "kubevirt.io/v1alpha3"',
             id="unknown version",
         ),
         pytest.param(
@@ -183,7 +183,7 @@ def test_invalid_object_is_reported_with_its_position(tree: JsonObject, problem:
     assert [line.removeprefix("all/") for line in problems(load(["all"]))] == [problem]
 
 
-def test_problems_of_all_files_are_reported_at_once() -> None:
+def test_problems_of_all_manifest_files_are_reported_at_once() -> None:
     Path("bad.yaml").write_text("a: b: c\n")
     write_manifest("types.yaml", build_type("a", guest="x"), build_type("b"), build_type("c", guest=-1))
     loaded = load(["bad.yaml", "missing.yaml", "types.yaml"])
@@ -199,7 +199,7 @@ def test_problems_of_all_files_are_reported_at_once() -> None:
     assert "missing.yaml: cannot be read: No such file or directory" in refusal.value.message
 
 
-def test_documents_after_a_syntax_error_are_read() -> None:
+def test_yaml_documents_after_a_syntax_error_are_read() -> None:
     text = yaml.safe_dump(build_vm())
     Path("all.yaml").write_text(f"a: b: c\n---\n{text}---\nc: d: e\n")
     loaded = load(["all.yaml"])
@@ -212,7 +212,7 @@ def test_empty_file_path_is_rejected() -> None:
     assert problems(load([""])) == [": cannot be read: Is a directory"]
 
 
-def test_duplicate_object_with_other_contents_is_reported() -> None:
+def test_duplicate_object_with_different_content_is_reported() -> None:
     write_manifest("a.yaml", build_type("small"), build_type("same"))
     write_manifest("b.yaml", build_type("same"), build_type("small", guest=4))
     (duplicate,) = find_duplicates(load(["a.yaml", "b.yaml"]).entries)

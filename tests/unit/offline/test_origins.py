@@ -25,7 +25,7 @@ def _explain(vm: VirtualMachine, *objects: Model) -> dict[str, Origin]:
     return {origin.field: origin for origin in Expander(objects).explain(encode(vm))}
 
 
-def test_each_explained_field_has_its_source() -> None:
+def test_each_explained_field_names_its_source() -> None:
     vm = build_vm(instancetype="small", preference="linux", domain={"chassis": {"asset": "a"}})
     origins = _explain(vm, build_instancetype(), build_preference(machine={"preferredMachineType": "pc"}))
     assert [origins[f"{DOMAIN}.{field}"] for field in ("chassis.asset", "memory.guest", "machine.type")] == [
@@ -50,7 +50,7 @@ def test_vm_without_matchers_is_the_source_of_all_fields() -> None:
     assert {origin.source for origin in _explain(build_vm(memory="1Gi")).values()} == {"VM"}
 
 
-def test_inferred_instancetype_is_a_source() -> None:
+def test_inferred_instancetype_is_the_source_of_its_fields() -> None:
     claim = build_source(
         "PersistentVolumeClaim", "disk", labels={"instancetype.kubevirt.io/default-instancetype": "small"}
     )
@@ -85,7 +85,7 @@ def test_source_of_an_explained_field_can_be_a_flavor() -> None:
         ),
     ],
 )
-def test_source_includes_the_revision_in_use(
+def test_source_of_an_explained_field_includes_the_revision_in_use(
     matcher: JsonObject, status: JsonObject | None, description: str, memory: str
 ) -> None:
     stored = to_tree(build_instancetype(memory={"guest": "1Gi"}))

@@ -1,8 +1,8 @@
 """
-Baseline files: findings that exist already and are not reported again.
+Baseline files: lists of existing findings that are not reported again.
 
-A finding is identified by file, rule, object, field and message, not by its line, so that other changes of a file do
-not bring it back. File names are relative to the baseline file.
+A finding is identified by file, rule, object, field and message, not by its line, so that it stays hidden when other
+parts of the file change. File names are relative to the baseline file.
 """
 
 import json
@@ -39,7 +39,7 @@ class BaselineFile(Struct, forbid_unknown_fields=True):
 
 
 class Baseline:
-    """Known findings; `stale` counts those that no longer occur."""
+    """The known findings of a baseline file, which hide equal findings."""
 
     def __init__(self, path: str | None, known: Iterable[Known] = ()) -> None:
         self._folder = str(Path(path or "").parent)
@@ -47,11 +47,11 @@ class Baseline:
 
     @property
     def stale(self) -> int:
-        """The number of known findings that were not found again."""
+        """The number of known findings that `filter` has not found so far."""
         return self._left.total()
 
     def filter(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return the findings that are not known; each known finding hides one."""
+        """Return the findings that are not known; each entry of the baseline hides one finding."""
         return [finding for finding in findings if not self._take(finding)]
 
     def _take(self, finding: Finding) -> bool:
@@ -69,7 +69,7 @@ def identify(finding: Finding, folder: str) -> Known:
 
 
 def read_baseline(path: str | None) -> Baseline:
-    """Read a baseline file; raise SettingsError if it is invalid. A missing file counts as empty."""
+    """Return the baseline in a file; raise SettingsError if the file is invalid. A missing file counts as empty."""
     try:
         content = fast_json.decode(Path(path).read_bytes(), type=BaselineFile) if path else BaselineFile(_VERSION, [])
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def read_baseline(path: str | None) -> Baseline:
 
 
 def format_baseline(findings: Iterable[Finding], path: str) -> str:
-    """Return a baseline file with these findings, in an order that gives small diffs."""
+    """Return the text of a baseline file with these findings, sorted to keep diffs small."""
     folder = str(Path(path).parent)
     known = sorted(identify(finding, folder) for finding in findings)
     entries = [{name: getattr(each, name) for name in Known.__struct_fields__} for each in known]

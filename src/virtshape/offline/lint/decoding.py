@@ -1,4 +1,4 @@
-"""Check single documents before they are evaluated: kind, version, schema and metadata."""
+"""Check the kind, version, schema and metadata of single documents, before their objects are evaluated."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
@@ -48,11 +48,11 @@ _REASONS: Final = {
     "FieldValueRequired": "missing-field",
     "FieldValueTypeInvalid": "wrong-type",
 }
-"""The rule for a schema error, by the reason of the error."""
+"""Maps the reason of a schema error to the lint rule."""
 
 
 class DecodedObject(NamedTuple):
-    """The object without invalid fields, or None if it cannot be decoded, its tree, and the errors of these fields."""
+    """The object without its invalid fields (None if it cannot be decoded), its tree, and errors for these fields."""
 
     object: Model | None
     tree: JsonObject
@@ -68,7 +68,7 @@ def _is_within(field: str, other: str) -> bool:
 
 
 def find_stated_kind(tree: Any) -> Kind | None:
-    """Return the kind of a tree; None if it is unknown."""
+    """Return the kind that a document states, or None if it is unknown."""
     if not isinstance(tree, dict):
         return None
     api_version, kind = tree.get("apiVersion"), tree.get("kind")
@@ -76,15 +76,15 @@ def find_stated_kind(tree: Any) -> Kind | None:
 
 
 def is_checked(kind: Kind) -> bool:
-    """Return True if all fields of this kind are known, so that an unknown field is an error."""
+    """Return True if objects of this kind are fully checked, so that an unknown field is an error."""
     return kind.group in _SIZING_GROUPS or (kind.kind in _CHECKED_KINDS and kind.group in _OWN_GROUPS)
 
 
 def check_kind(tree: Any, *, is_named: bool) -> Iterator[FieldError]:
-    """Check a tree of unknown kind; `is_named` is True if the file was named on the command line."""
+    """Check a document with an unknown kind; `is_named` is True if the file was named on the command line."""
     if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
         if is_named:
-            yield FieldError("", "not a Kubernetes object: it has no apiVersion and kind", rule="not-an-object")
+            yield FieldError("", "not a Kubernetes object: apiVersion or kind is missing", rule="not-an-object")
         return
     group, name = str(tree["apiVersion"]).rpartition("/")[0], str(tree["kind"])
     is_ours = group in _OWN_GROUPS and name not in _FOREIGN_KINDS
@@ -94,7 +94,7 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[FieldError]:
 
 
 def decode_leniently(tree: JsonObject, kind: Kind) -> DecodedObject:
-    """Decode a tree and check its schema as the server does; if it is invalid, decode the valid part."""
+    """Decode a tree and check its schema as the server does; if it is invalid, decode it without the invalid fields."""
     try:
         found = read_exactly(tree, kind)
     except (msgspec.ValidationError, RecursionError):
@@ -127,7 +127,7 @@ def _add_rule(cause: FieldError) -> FieldError:
 
 
 def _decode_valid_part(tree: JsonObject, struct: type[Model]) -> Model | None:
-    """Return the object without its invalid fields; None if they are required."""
+    """Return the object without its invalid fields, or None if it cannot be decoded without them."""
     rest = copy.deepcopy(tree)
     for at, _ in walk(tree, struct):
         if not at or not isinstance(at[-1], str):
@@ -159,7 +159,7 @@ def check_version(tree: JsonObject) -> Iterator[FieldError]:
 
 
 def check_metadata(tree: JsonObject, kind: Kind, *, is_decoded: bool) -> Iterator[FieldError]:
-    """Check names, labels, annotations, owners and finalizers; skip wrong types unless the object was decoded."""
+    """Check names, labels, annotations, owners and finalizers; in an undecoded object, skip fields of a wrong type."""
     readable = tree.get("metadata") or {}
     if not is_decoded:
         if not isinstance(readable, dict) or not isinstance(readable.get("name") or "", str):
@@ -203,5 +203,5 @@ _METADATA: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def skip_undecoded(issues: Iterable[FieldError], reading: DecodedObject) -> Iterator[FieldError]:
-    """Yield the issues, except those of fields that could not be decoded."""
+    """Yield the issues, except those about fields that could not be decoded."""
     return (issue for issue in issues if not reading.concerns(issue.field)) if reading.issues else iter(issues)

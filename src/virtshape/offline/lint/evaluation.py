@@ -1,7 +1,7 @@
 """
-Evaluate objects in files as the server would, as if the cluster had only these objects and the catalog.
+Evaluate objects in files as the API server would if the cluster contained only these objects and the catalog.
 
-Errors that depend on objects outside the files become notes or warnings that say so.
+Errors that depend on objects outside the files become notes or warnings, which mention these objects.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from virtshape.admission.admit import evaluate
 from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, VMCount
-from virtshape.admission.matcher import ROLES
+from virtshape.admission.matchervalidation import ROLES
 from virtshape.admission.missing import describe_missing
+from virtshape.admission.rules.virtualmachine import check_template_spec
 from virtshape.admission.submission import Submission
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.fielderror import FieldError
@@ -39,7 +40,7 @@ _LABELS: Final[dict[Role, str]] = {"instancetype": "instance type", "preference"
 
 
 class FileCluster(ClusterState):
-    """The cluster that the files describe; `missing` are the missing objects that an evaluation asked for."""
+    """The cluster that the files describe; `missing` lists the missing objects that evaluations asked for."""
 
     def __init__(self, context: LintContext, architecture: str) -> None:
         self.context = context
@@ -54,7 +55,7 @@ class FileCluster(ClusterState):
         return self.context
 
     def answer(self, query: Query) -> Model | int | None:
-        """Return the object that a query asks for, or None; a count of VMs is always 0."""
+        """Return the object that a query asks for, or None; for a count of VMs, return 0."""
         if isinstance(query, VMCount):
             return 0
         if query == CONFIGURATION:
@@ -65,7 +66,7 @@ class FileCluster(ClusterState):
         return found
 
     def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
-        """Return why a guest may not use this host file as a disk; empty if it may."""
+        """Return why a guest may not use this host file as a disk, or an empty string if it may."""
         return explain_host_disks(configuration)(path)
 
     def make_uid(self) -> str:
@@ -78,7 +79,7 @@ class FileCluster(ClusterState):
 
 
 def _with_architecture(found: KubeVirt | None, architecture: str) -> KubeVirt:
-    """Return a KubeVirt object with another default architecture."""
+    """Return a KubeVirt object with the same configuration except for the default architecture."""
     settings = (found.spec.configuration if found is not None else None) or KubeVirtConfiguration()
     by_architecture = settings.architecture_configuration or ArchConfiguration()
     by_architecture = replace(by_architecture, default_architecture=architecture)
@@ -86,17 +87,23 @@ def _with_architecture(found: KubeVirt | None, architecture: str) -> KubeVirt:
 
 
 def evaluate_object(kind: Kind, tree: JsonObject, found: Model, cluster: FileCluster) -> Iterator[FieldError]:
-    """Yield everything that the server would report; facts that are not in the files cause notes or warnings."""
+    """Yield the errors that the server would report; those that depend on unknown objects become notes or warnings."""
+    lacking_spec: list[FieldError] = []
     if isinstance(found, VirtualMachine) and _names_revision(found):
         tree, unknown = _without_missing_revisions(found, cluster.context)
+        if any(error.field == "spec.preference.revisionName" for error in unknown):
+            lacking_spec = list(check_template_spec(found))  # the server sets no defaults without the preference
         found = from_tree(tree, VirtualMachine)
         yield from unknown
     trial = Submission(kind, tree, None, found, stored=False)  # faster, but messages may lack suggestions
     if not run_search(evaluate(trial, cluster), cluster.answer).violations:
+        yield from lacking_spec
         return
     cluster.missing.clear()
     submission = Submission(kind, tree, None)
-    for error in run_search(evaluate(submission, cluster), cluster.answer).violations:
+    violations = run_search(evaluate(submission, cluster), cluster.answer).violations
+    yield from (error for error in lacking_spec if error not in violations)
+    for error in violations:
         match error.rule:
             case "inference-unknown":
                 yield _describe_unknown(error, submission.read(), cluster)
@@ -118,8 +125,10 @@ def _is_broken(error: FieldError, cluster: FileCluster) -> bool:
 def _describe_unknown(error: FieldError, vm: VirtualMachine, cluster: FileCluster) -> FieldError:
     """Return the note for a matcher that is inferred from an object outside the files."""
     role: Role = "preference" if error.field.startswith("spec.preference") else "instancetype"
-    missing = next(one for one in cluster.missing if NotFoundError(one, "").message == error.message)
-    reason = describe_missing(missing, cluster.context).replace(" not found", " not found in the files", 1)
+    missing = next((one for one in cluster.missing if NotFoundError(one, "").message == error.message), None)
+    reason = error.message
+    if missing is not None:
+        reason = describe_missing(missing, cluster.context).replace(" not found", " not found in the files", 1)
     message = f"the {_LABELS[role]} cannot be inferred from the files: {reason}"
     matcher = vm.spec.instancetype
     if role == "instancetype" and matcher is not None and matcher.infer_from_volume_failure_policy == IGNORE:
@@ -133,7 +142,7 @@ def _names_revision(vm: VirtualMachine) -> bool:
 
 
 def _without_missing_revisions(vm: VirtualMachine, context: LintContext) -> tuple[JsonObject, list[FieldError]]:
-    """Return the VM without revisions that are not in the files, and an error for each of them that the spec names."""
+    """Return the VM without revisions that are not in the files, and an error for each one that the spec refers to."""
     unknown: list[FieldError] = []
     roles: list[Role] = []
     is_captured = False
@@ -161,7 +170,7 @@ def _refer_to_revision(vm: VirtualMachine, name: str) -> Reference:
 
 
 def find_place(error: FieldError, tree: JsonObject) -> str:
-    """Return the path of an error in the text, which may differ from the field that the server names."""
+    """Return the path in the document that an error refers to, which may differ from the error's field."""
     field = error.fields[0] if error.fields else ""
     if field.startswith(_ANNOTATIONS):
         return f"spec.template.metadata.annotations[{field.removeprefix(_ANNOTATIONS)}]"

@@ -1,4 +1,4 @@
-"""Results of lint: field errors with their files and positions."""
+"""Findings, the results of lint: field errors with their files and positions."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from virtshape.offline.lint.rules import RULES, Level
 
 
 class Subject(Struct, frozen=True, gc=False, order=True):
-    """The object of a finding; `namespace` is empty for cluster-scoped kinds."""
+    """The object that a finding is about; `namespace` is empty for cluster-scoped kinds."""
 
     kind: str
     namespace: str
@@ -20,7 +20,7 @@ class Subject(Struct, frozen=True, gc=False, order=True):
 
 
 class Finding(Struct, frozen=True, gc=False):
-    """A violated rule at a position; lines and columns count from 1."""
+    """A violation of a rule at a position; lines and columns count from 1."""
 
     file: str
     line: int
@@ -38,7 +38,7 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 class FileFindings(NamedTuple):
-    """A file with its text and its findings, in order."""
+    """A file with its text, which may be missing if there are no findings, and its findings, sorted by position."""
 
     file: str
     text: bytes

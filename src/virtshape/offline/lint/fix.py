@@ -1,8 +1,8 @@
 """
-Correct texts by their findings: misspelt fields and values, deprecated fields, values and API versions.
+Correct findings in texts: misspelt fields and values, and deprecated fields, values and API versions.
 
-Only the key or value in question is edited, so that comments and formatting are kept. A correction is applied only if
-it removes its finding and causes no new one, except below a corrected field.
+Only the key or value in question is edited, so that comments and formatting are preserved. A correction is applied only
+if it removes its finding and causes no new one, except below a corrected field.
 """
 
 import re
@@ -19,7 +19,7 @@ from virtshape.offline.lint.finding import Finding
 Lint = Callable[[bytes], list[Finding]]
 
 MIN_SIMILARITY: Final = 0.8
-"""Minimum similarity to the misspelt name; a less similar suggestion is not applied."""
+"""The minimum similarity between a misspelt name and a suggestion that is applied."""
 _MAX_PASSES: Final = 5
 _SUGGESTION: Final = re.compile(r'did you mean "([^"]+)"\?')
 _SERVED: Final = re.compile(r"does not serve (\S+)/\S+: use (\1/\S+)$")
@@ -47,7 +47,7 @@ class Correction(NamedTuple):
     edit: Edit
 
     def reveals(self, finding: Finding) -> bool:
-        """Return True if the finding is below the corrected field, where it could not be found before."""
+        """Return True if the finding is below a corrected field name, where nothing was checked before."""
         if self.finding.rule != "unknown-field" or finding.object != self.finding.object:
             return False
         parent = self.finding.field.rpartition(".")[0]
@@ -56,14 +56,14 @@ class Correction(NamedTuple):
 
 
 class Corrected(NamedTuple):
-    """A corrected text, and the findings that are gone."""
+    """A corrected text, and the findings that were fixed in it."""
 
     text: bytes
     fixed: tuple[Finding, ...]
 
 
 def fix_text(text: bytes, lint: Lint) -> Corrected:
-    """Return the text with all safe corrections, and the fixed findings; `lint` returns the findings in a text."""
+    """Return the text with all safe corrections, and the fixed findings; `lint` must return the findings in a text."""
     fixed: list[Finding] = []
     for _ in range(_MAX_PASSES):  # correcting a field can reveal a misspelt field below it
         findings = lint(text)
@@ -80,7 +80,7 @@ def fix_text(text: bytes, lint: Lint) -> Corrected:
 
 
 def propose(findings: Sequence[Finding], text: bytes) -> list[Correction]:
-    """Return the corrections for the findings that can be corrected, without overlaps."""
+    """Return corrections for the findings that can be corrected, at most one for each position."""
     try:
         lines = text.removeprefix(_BOM).decode().split("\n")
     except UnicodeDecodeError:
@@ -94,14 +94,14 @@ def propose(findings: Sequence[Finding], text: bytes) -> list[Correction]:
 
 
 def format_diff(before: bytes, after: bytes, file: str) -> str:
-    """Return the change of a file as a unified diff."""
+    """Return the changes to a file as a unified diff."""
     old, new = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (before, after))
     lines = unified_diff(old, new, file, file)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _try(text: bytes, before: list[Finding], corrections: Sequence[Correction], lint: Lint) -> bytes | None:
-    """Return the text with the corrections; None if they do not remove their findings, or cause new ones."""
+    """Return the corrected text, or None if the corrections do not remove their findings or cause new ones."""
     if not corrections:
         return text
     changed = apply_edits(text, [correction.edit for correction in corrections])
@@ -115,7 +115,7 @@ def _try(text: bytes, before: list[Finding], corrections: Sequence[Correction], 
 def _try_each(
     text: bytes, findings: list[Finding], corrections: Sequence[Correction], lint: Lint
 ) -> tuple[bytes, list[Correction]]:
-    """Return the text with the safe corrections, and their list; bisect, since each attempt lints the whole text."""
+    """Return the text with all safe corrections, and a list of them; bisect, as each attempt lints the whole text."""
     accepted: list[Correction] = []
     remaining = [list(corrections)]
     while remaining:
@@ -160,7 +160,7 @@ def _find_edit(finding: Finding, line: str) -> Edit | None:
 
 
 def _replace_running(finding: Finding, entry: re.Match[str]) -> Edit | None:
-    """Return the edit that replaces `running` with the run strategy in the finding's message, or None."""
+    """Return the edit that replaces `running` with a run strategy, or None if the finding does not suggest that."""
     strategy = _RUN_STRATEGIES.get(entry["value"])
     if finding.rule != "deprecated-field" or not strategy or not finding.message.endswith(f"runStrategy: {strategy}"):
         return None
@@ -170,7 +170,7 @@ def _replace_running(finding: Finding, entry: re.Match[str]) -> Edit | None:
 
 
 def _find_value(finding: Finding, value: str) -> str | None:
-    """Return the correct value of a field, or None if it is unknown."""
+    """Return the correct value for the finding's field, or None if it is unknown."""
     match finding.rule:
         case "deprecated-version":
             return DEPRECATED_VERSIONS.get(value)

@@ -1,13 +1,13 @@
 """
-Lint texts one after another, against a given context.
+Lint texts one after another, in a given context.
 
-Between texts, only the data to detect duplicate objects is kept.
+Only the data that is needed to detect duplicate objects is kept between texts.
 """
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from virtshape.api.fielderror import FieldError
 from virtshape.api.kinds import Kind
@@ -31,48 +31,87 @@ from virtshape.offline.lint.finding import Finding, Subject, build_finding
 from virtshape.resolve.reference import Reference
 
 _BUCKETS: Final = 1024
+_EMPTY_BUCKET: Final = (array("q"), array("L"))
 _KEY_TWICE: Final = "appears twice in the same object"
 
 
 class SeenObjects:
     """
-    The objects seen so far, to detect objects that are defined more than once.
+    The objects seen so far, which are kept to detect objects that are defined more than once.
 
-    Objects are identified by a 64-bit hash, which takes a dozen bytes per object. Files must be checked one by one.
+    To save memory, only a 64-bit hash and a file number are kept for each object. Files must be checked one by one.
     """
 
     def __init__(self) -> None:
         self._files: list[str] = []
-        self._buckets = [(array("q"), array("L")) for _ in range(_BUCKETS)]
+        self._buckets: dict[int, tuple[array[int], array[int]]] = {}
 
     def find_earlier_file(self, reference: Reference, file: str) -> str | None:
         """
-        Return the file in the same folder in which the object was seen before; None if this is the first time.
+        Return the file in the same folder that defined the object before; else remember this file and return None.
 
-        Other folders do not count, because folders are often applied separately, such as one for each cluster.
+        Other folders do not count, because folders are often applied separately, for example to different clusters.
         """
+        key = hash((reference, file.rpartition("/")[0]))
+        earlier = self._find(key)
+        if earlier is None:
+            self._add(key, file)
+        return earlier
+
+    def list_keys(self) -> list[int]:
+        """Return the hashes of all objects; they are equal in all forks of a process."""
+        return [key for keys, _ in self._buckets.values() for key in keys]
+
+    def add_keys(self, keys: Iterable[int], file: str) -> bool:
+        """Remember the objects in a file by their hashes; return False and change nothing if one was seen before."""
+        if any(self._find(key) is not None for key in keys):
+            return False
+        for key in keys:
+            self._add(key, file)
+        return True
+
+    def _find(self, key: int) -> str | None:
+        keys, files = self._buckets.get(key % _BUCKETS, _EMPTY_BUCKET)
+        at = bisect_left(keys, key)
+        return self._files[files[at]] if at < len(keys) and keys[at] == key else None
+
+    def _add(self, key: int, file: str) -> None:
         if not self._files or self._files[-1] != file:
             self._files.append(file)
-        key = hash((reference, file.rpartition("/")[0]))
-        keys, files = self._buckets[key % _BUCKETS]
+        keys, files = self._buckets.setdefault(key % _BUCKETS, (array("q"), array("L")))
         at = bisect_left(keys, key)
-        if at < len(keys) and keys[at] == key:
-            return self._files[files[at]]
         keys.insert(at, key)
         files.insert(at, len(self._files) - 1)
-        return None
+
+
+class CheckedObjects(NamedTuple):
+    """What a process that lints a part of the files reports about one file: its objects, by hash, and their number."""
+
+    checked: int
+    keys: list[int]
 
 
 class Linter:
-    """Checks texts; `checked` is the number of objects checked so far."""
+    """Checks texts one by one; `checked` is the number of objects checked so far."""
 
     def __init__(self, context: LintContext, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         self.checked = 0
         self._cluster = FileCluster(context, architecture)
         self._seen = SeenObjects()
 
+    def list_checked(self) -> CheckedObjects:
+        """Return the objects that were checked so far."""
+        return CheckedObjects(self.checked, self._seen.list_keys())
+
+    def add_checked(self, objects: CheckedObjects, file: str) -> bool:
+        """Add the objects of a file that another process linted; return False if one was defined in a file before."""
+        if not self._seen.add_keys(objects.keys, file):
+            return False
+        self.checked += objects.checked
+        return True
+
     def check_text(self, text: str | bytes, file: str, *, is_named: bool = True) -> list[Finding]:
-        """Return all findings in a text, in order; `is_named` is True if the file was named on the command line."""
+        """Return all findings in a text, by position; `is_named` is True if the file was named on the command line."""
         findings = []
         for document in scan_documents(text, file):
             if isinstance(document, YAMLError):

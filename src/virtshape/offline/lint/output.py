@@ -1,15 +1,12 @@
 """
-Render findings as text with source lines, as concise lines, JSON, GitHub annotations, or SARIF for code scanning.
+Render findings as text with source lines, concise lines, JSON, GitHub annotations, or SARIF for code scanning.
 
-Renderers yield their output in parts, in the order of the findings.
+Renderers yield their output in chunks, in the order of the findings.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
-from importlib.metadata import version
 from typing import Final
-from urllib.parse import quote
 
 import msgspec
 
@@ -53,7 +50,7 @@ def render_text(files: Iterable[FileFindings], *, color: bool = False) -> Iterat
 
 
 def _quote_line(line: str, finding: Finding, *, color: bool) -> str:
-    """Return the line of a finding with carets below the key or value at its position."""
+    """Return the source line of a finding, with carets below the key or value at its position."""
     start = min(finding.column - 1, len(line.rstrip()))
     token = _TOKEN.match(line, start)
     width = token.end() - start if token else 1
@@ -70,7 +67,7 @@ def _quote_line(line: str, finding: Finding, *, color: bool) -> str:
 
 
 def _printable(text: str) -> str:
-    """Replace tabs with spaces, which keeps columns, and characters that are not printable with U+FFFD."""
+    """Return the text with each tab replaced by one space, and other unprintable characters by U+FFFD."""
     return "".join(char if char.isprintable() else " " if char == "\t" else "\ufffd" for char in text)
 
 
@@ -120,7 +117,7 @@ def _escape_property(text: str) -> str:
 
 
 def render_sarif(files: Iterable[FileFindings]) -> Iterator[str]:
-    """Render a SARIF 2.1.0 log of one run, with all rules."""
+    """Render a SARIF 2.1.0 log with one run, which lists all rules."""
     indexes = {name: index for index, name in enumerate(RULES)}
     run = {
         "tool": {"driver": _describe_tool()},
@@ -132,6 +129,9 @@ def render_sarif(files: Iterable[FileFindings]) -> Iterator[str]:
 
 
 def _describe_tool() -> JsonObject:
+    # Imported here, because only this format needs the version.
+    from importlib.metadata import version
+
     release = version("virtshape")
     return {"name": "virtshape", "semanticVersion": release, "rules": [_describe_rule(rule) for rule in RULES.values()]}
 
@@ -168,13 +168,17 @@ def _describe_result(finding: Finding, rule_index: int) -> JsonObject:
 
 
 def _file_uri(file: str) -> str:
-    """Return the path as a URI; relative paths stay relative to the checkout."""
+    """Return the path as a file URI, or as a relative URI reference if the path is relative."""
+    from urllib.parse import quote
+
     path = quote(file.replace("\\", "/").removeprefix("./"), safe="/")
     return f"file://{path}" if path.startswith("/") else path
 
 
 def _fingerprint(finding: Finding) -> str:
     """Return a fingerprint that does not depend on line numbers."""
+    from hashlib import blake2b
+
     parts = (finding.rule, finding.file, str(finding.object or ""), finding.field, finding.message)
     return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 

@@ -1,26 +1,25 @@
 """
-The rules of lint: their ids, which never change, levels, meanings and remedies.
+The lint rules: their ids, which never change, with levels, titles and advice.
 
-The checks are elsewhere: `evaluation` finds what the server would reject, and `decoding` checks the schema.
+The checks are elsewhere: `evaluation` finds what the server would reject, `decoding` checks the schema, and `targets`
+checks KubeVirt releases.
 """
 
 from typing import Final, Literal, NamedTuple
 
 Level = Literal["error", "warning", "note"]
-
-LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note")
 """The levels, most severe first."""
 
 
 class Rule(NamedTuple):
-    """A rule: its id, level, meaning and remedy."""
+    """A lint rule: `title` says what is wrong, and `advice` how to correct it."""
 
     id: str
     level: Level
     title: str
     advice: str
     fixable: bool = False
-    """True if `--fix` corrects some of its findings."""
+    """True if `--fix` can correct findings of this rule."""
 
 
 _READING: Final = (
@@ -39,7 +38,7 @@ _READING: Final = (
     Rule(
         "not-an-object",
         "note",
-        "A document has no apiVersion and kind",
+        "A document lacks apiVersion or kind",
         "Add both fields; ignore this if the document is not a Kubernetes object.",
     ),
     Rule(
@@ -94,14 +93,14 @@ _READING: Final = (
         "unused-ignore",
         "warning",
         "A comment `# virtshape: ignore` suppresses nothing, or names an unknown rule",
-        "Remove the comment, or correct the rule.",
+        "Remove the comment, or correct the name of the rule.",
     ),
 )
 _MACHINES: Final = (
     Rule(
         "run-strategy",
         "error",
-        "Not exactly one of running and runStrategy is set",
+        "Both or neither of running and runStrategy are set",
         "Keep spec.runStrategy and remove spec.running.",
     ),
     Rule(
@@ -114,11 +113,11 @@ _MACHINES: Final = (
     Rule(
         "missing-volume",
         "error",
-        "A disk or filesystem has no volume of its name",
+        "A disk or filesystem has no volume of the same name",
         "Add the volume, or correct the name.",
     ),
-    Rule("missing-network", "error", "An interface has no network of its name", "Add the network."),
-    Rule("missing-interface", "error", "A network has no interface of its name", "Add the interface."),
+    Rule("missing-network", "error", "An interface has no network of the same name", "Add the network."),
+    Rule("missing-interface", "error", "A network has no interface of the same name", "Add the interface."),
     Rule(
         "duplicate-name",
         "error",
@@ -182,6 +181,18 @@ _REFERENCES: Final = (
         "Create it before the VM starts: the KubeVirt object in the files sets missingReference to Defer.",
     ),
     Rule(
+        "deprecated-reference",
+        "warning",
+        "The instance type, flavor or preference is deprecated",
+        "Use the replacement in the message.",
+    ),
+    Rule(
+        "retired-reference",
+        "error",
+        "The instance type, flavor or preference is retired: new VMs cannot use it",
+        "Use the replacement in the message.",
+    ),
+    Rule(
         "missing-revision",
         "warning",
         "The ControllerRevision is not in the files",
@@ -203,19 +214,19 @@ _REFERENCES: Final = (
         "inference-failed",
         "error",
         "Nothing can be inferred from the volume",
-        "Label the object behind the volume, or name the instance type or preference.",
+        "Label the source of the volume with its defaults, or set the name of the instance type or preference.",
     ),
     Rule(
         "inference-ignored",
         "warning",
         "No instance type can be inferred, and the failure policy ignores this",
-        "Name an instance type, if the memory in the message is not enough.",
+        "Set `spec.instancetype.name` if the guest needs more memory than the message states.",
     ),
     Rule(
         "preference-ignored",
         "note",
         "No preference can be inferred, and the failure policy ignores this",
-        "Name a preference, if the guest needs one.",
+        "Set `spec.preference.name` if the guest needs a preference.",
     ),
 )
 _SHAPES: Final = (
@@ -226,9 +237,15 @@ _SHAPES: Final = (
         "Remove the field from the VM, or choose another instance type.",
     ),
     Rule(
+        "sizing-policy",
+        "error",
+        "The VM asks for vCPUs or memory that its instance type does not allow",
+        "Use one of the values in the message, or choose another instance type.",
+    ),
+    Rule(
         "unmet-requirement",
         "error",
-        "The VM is too small for its preference, or of another architecture",
+        "The VM is too small for its preference, or has another architecture",
         "Choose one of the instance types in the message, or another preference.",
     ),
     Rule(
@@ -267,7 +284,7 @@ _TARGETS: Final = (
     Rule(
         "impossible-preference",
         "error",
-        "No guest can have what the preference asks for; servers only warn about it",
+        "The preference asks for something that no guest can have; servers only warn about it",
         "Correct or remove the field in the message.",
     ),
     Rule(
@@ -299,7 +316,7 @@ _TARGETS: Final = (
         "target-catalog",
         "warning",
         "The KubeVirt release of --target does not install the common instance type or preference",
-        "Define the object, or name an object of that release.",
+        "Define the object in the files, or use one that the release installs.",
     ),
 )
 

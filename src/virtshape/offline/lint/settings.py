@@ -1,14 +1,12 @@
 """
-Lint settings from `.virtshape.yaml` or `pyproject.toml`, and the patterns for files and rules in them.
+Lint settings from `.virtshape.yaml` or `pyproject.toml`, and the patterns that they contain for files and rules.
 
     StatusError
     └── SettingsError   an invalid settings file or value, with all problems
 """
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -35,13 +33,13 @@ class SettingsError(StatusError):
 
 
 class Pattern(NamedTuple):
-    """A glob for files below a folder; without `/` it applies to names at every level."""
+    """A glob for files below a folder; a glob without `/` applies to file and folder names at every level."""
 
     glob: str
     root: str = "."
 
     def matches(self, path: str) -> bool:
-        """Return True if the path or one of its parent folders matches."""
+        """Return True if the path or one of its parent folders matches the glob."""
         parts = Path(os.path.relpath(path, self.root)).parts
         glob = self.glob.rstrip("/").removeprefix("./")
         if "/" not in glob:
@@ -51,7 +49,7 @@ class Pattern(NamedTuple):
 
 
 class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """The content of a settings file; the names are those of the command's flags."""
+    """The content of a settings file; the keys have the names of the command's flags."""
 
     target: str = OWN
     select: tuple[str, ...] = ("*",)
@@ -64,13 +62,13 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Settings(NamedTuple):
-    """Valid settings, with the folder that their paths are relative to."""
+    """Lint settings, and the folder that their paths are relative to."""
 
     content: SettingsFile = SettingsFile()
     root: str = "."
 
     def with_flags(self, **flags: Any) -> "Settings":
-        """Return the settings with the values of command-line flags, whose paths are relative to the current folder."""
+        """Return the settings overridden by command-line flags, whose paths are relative to the current folder."""
         given = {name: value for name, value in flags.items() if value not in (None, ())}
         if "exclude" in given:
             given["exclude"] = tuple(
@@ -85,24 +83,24 @@ class Settings(NamedTuple):
         return self._replace(content=replace(self.content, baseline=None))
 
     def validate(self, source: str) -> "Settings":
-        """Return the settings; raise SettingsError if a value is invalid."""
+        """Return these settings, or raise SettingsError if a value is invalid."""
         problems = list(_check(self.content))
         if problems:
             raise SettingsError(source, problems)
         return self
 
     def _anchor(self, path: str) -> str:
-        """Return a path that is relative to the settings' folder instead of the current folder."""
+        """Return the path relative to the settings' folder; the argument is relative to the current folder."""
         return os.path.relpath(path, self.root)
 
     @property
     def rules(self) -> frozenset[str]:
-        """The ids of the selected rules."""
+        """The ids of the rules that are selected and not ignored."""
         return frozenset(match_rules(self.content.select)) - frozenset(match_rules(self.content.ignore))
 
     @property
     def excludes(self) -> Sequence[Pattern]:
-        """The patterns of excluded files."""
+        """The patterns for excluded files."""
         return [Pattern(glob, self.root) for glob in self.content.exclude]
 
     @property
@@ -112,14 +110,14 @@ class Settings(NamedTuple):
         return os.path.relpath(Path(self.root, path)) if path else None
 
     def list_ignored(self, path: str) -> frozenset[str]:
-        """Return the rules that are ignored only in this file."""
+        """Return the rules that per-file settings ignore in this file."""
         ignores: Mapping[str, Sequence[str]] = self.content.per_file_ignores
         matching = (names for glob, names in ignores.items() if Pattern(glob, self.root).matches(path))
         return frozenset(name for names in matching for name in match_rules(names))
 
 
 def match_rules(patterns: Iterable[str]) -> Iterator[str]:
-    """Yield the rules that match one of the patterns."""
+    """Iterate over the ids of all rules that match a pattern; an id may occur several times."""
     return (name for pattern in patterns for name in RULES if fnmatchcase(name, pattern))
 
 
@@ -137,13 +135,13 @@ def get_settings(folder: str = ".") -> Settings:
 
 
 def read_settings(path: Path) -> Settings | None:
-    """Return the settings in a file; None for a pyproject.toml without settings."""
+    """Return the settings in a file, or None for a pyproject.toml without settings; raise SettingsError on errors."""
     source = os.path.relpath(path)
     try:
         tree = _read_toml(path) if path.suffix == ".toml" else _read_yaml(path)
     except OSError as error:
         raise SettingsError(source, [f"cannot be read: {error.strerror}"]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
         raise SettingsError(source, [f"is not valid TOML: {error}"]) from None
     except YAMLError as error:
         raise SettingsError(f"{source}:{error.line}:{error.column}", [error.problem]) from None
@@ -157,6 +155,9 @@ def read_settings(path: Path) -> Settings | None:
 
 
 def _read_toml(path: Path) -> Any:
+    # Imported here, because few projects have this file.
+    import tomllib
+
     tree: Any = tomllib.loads(path.read_text("utf-8"))
     for name in ("tool", "virtshape", "lint"):
         tree = tree.get(name) if isinstance(tree, dict) else None
@@ -174,7 +175,7 @@ def _read_yaml(path: Path) -> Any:
 
 
 def _describe(refusal: str) -> str:
-    """Return the decoder's message with a path like `select` in front, instead of `$.select` at the end."""
+    """Return the decoder's message with the path at the start as `select`, instead of at the end as `$.select`."""
     message, _, at = refusal.partition(" - at `$")
     place = at.removesuffix("`").removeprefix(".")
     text = message.replace("`", '"').replace("Object contains ", "")
@@ -187,6 +188,9 @@ def _check(content: SettingsFile) -> Iterator[str]:
     per_file = [name for names in content.per_file_ignores.values() for name in names]
     for pattern in (*content.select, *content.ignore, *per_file):
         if next(match_rules([pattern]), None) is None:
+            # Imported here, because only errors need it.
+            from difflib import get_close_matches
+
             near = get_close_matches(pattern, RULES, n=1)
             hint = f'did you mean "{near[0]}"?' if near else "`virtshape rule` lists all rules"
             yield f'unknown rule "{pattern}"; {hint}'

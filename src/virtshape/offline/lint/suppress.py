@@ -1,16 +1,16 @@
 """
-Suppress findings by comments: `# virtshape: ignore[rule]` for a line, `# virtshape: ignore-file[rule]` for a file.
+Suppress findings with comments: `# virtshape: ignore[rule]` for a line, `# virtshape: ignore-file[rule]` for a file.
 
-A comment applies to its line or, if the line has no other content, to the next line with content. A comment without
-rules applies to all rules.
+A comment for a line applies to its own line or, if that has no other content, to the next line with content. A comment
+without rules applies to all rules.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from virtshape.api.diagnosis import quote
 from virtshape.api.fielderror import FieldError
+from virtshape.api.spelling import quote
 from virtshape.offline.lint.finding import Finding, build_finding
 from virtshape.offline.lint.rules import RULES
 
@@ -22,7 +22,7 @@ _UNUSED: Final = "unused-ignore"
 
 
 class Comment(NamedTuple):
-    """A comment that suppresses `rules`, or all rules if there are none, in `line`, or in the whole file if it is 0."""
+    """A comment that suppresses findings of `rules` (empty for all rules) in `line` (0 for the whole file)."""
 
     at: tuple[int, int]
     line: int
@@ -65,7 +65,7 @@ def find_comments(text: str) -> Iterator[Comment]:
 
 
 def _get_next_content(lines: list[str], after: int) -> int:
-    """Return the number of the next line that is neither empty nor a comment."""
+    """Return the number of the next line that is neither empty nor a comment, or `after` if there is none."""
     following = enumerate(lines[after:], after + 1)
     return next((number for number, line in following if line.strip() and not line.lstrip().startswith("#")), after)
 

@@ -1,14 +1,13 @@
 """
-Check objects against a KubeVirt release: find what it does not serve, drops when it stores the object, or refuses.
+Check objects against a KubeVirt release: find the versions, fields and values that it does not support.
 
-The facts are in kubevirt.json, which tools/targets/generate.py derives from KubeVirt's published Go modules. To add a
-release, extend RELEASES and run this tool.
+What each release supports is listed in kubevirt.json, which tools/targets/generate.py derives from KubeVirt's published
+Go modules. To add a release, extend RELEASES and run this tool.
 """
 
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from virtshape.admission.checkresult import NO_EFFECT
@@ -22,7 +21,7 @@ from virtshape.offline.lint.finding import Finding, Subject, build_finding
 from virtshape.resolve.reference import Reference
 
 OWN: Final = "virtshape"
-"""The default target: no KubeVirt release."""
+"""The default target, which is virtshape and not a KubeVirt release."""
 RELEASES: Final = ("1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9")
 TARGETS: Final = (OWN, *(f"kubevirt-{release}" for release in RELEASES))
 
@@ -32,7 +31,7 @@ _CURRENT_VERSIONS: Final = {
     "instancetype.kubevirt.io": "instancetype.kubevirt.io/v1beta1",
     "flavor.kubevirt.io": "instancetype.kubevirt.io/v1beta1",
 }
-"""The API version that all releases serve, by group."""
+"""By group, the API version to use if a release does not serve the version of an object. All releases serve it."""
 _SAME_SCHEMA: Final = {
     "VirtualMachineClusterInstancetype": "VirtualMachineInstancetype",
     "VirtualMachineClusterPreference": "VirtualMachinePreference",
@@ -49,7 +48,7 @@ Defines = Callable[[Reference], bool]
 
 
 class Target:
-    """A KubeVirt release; `defines` returns True for objects in the files, `catalog` enables checks of common ones."""
+    """A KubeVirt release; `defines` returns True for objects in files, `catalog` enables checks of built-in objects."""
 
     def __init__(self, name: str, defines: Defines, *, catalog: bool = True) -> None:
         self.release = name.removeprefix("kubevirt-")
@@ -58,7 +57,7 @@ class Target:
         self._table = _load_table()
 
     def check_text(self, text: bytes, file: str, known: list[Finding]) -> list[Finding]:
-        """Return the known findings that apply to this release, and new ones, in order; report each field once."""
+        """Return the findings in `known` that apply to this release, and new findings for other fields, by position."""
         reported = {(each.object, each.field) for each in known if each.rule in _REPORTED}
         findings: list[Finding] = []
         installed: set[tuple[Subject, str]] = set()
@@ -77,7 +76,7 @@ class Target:
         return sorted([*kept, *findings], key=lambda finding: finding.place)
 
     def check_object(self, tree: JsonObject, kind: Kind) -> Iterator[FieldError]:
-        """Check one object; kinds that do not belong to KubeVirt have no violations."""
+        """Yield an error for each version, field or value that the release does not support; none for other groups."""
         if kind.group not in _CURRENT_VERSIONS:
             return
         instead = _CURRENT_VERSIONS[kind.group]
@@ -125,7 +124,7 @@ class Target:
             when = f"it was added in KubeVirt {having[0]}"
         else:
             when = f"it was removed after KubeVirt {having[-1]}"
-        effect = "kubectl apply refuses it, and other clients lose it silently"
+        effect = "kubectl apply refuses it, and other clients drop it silently"
         return f'KubeVirt {self.release} does not have the field "{name}" ({when}): {effect}'
 
     def _check_installed(self, field: str, kind: str, name: str) -> Iterator[FieldError]:
@@ -139,14 +138,14 @@ class Target:
             yield FieldError(field, message, rule="target-catalog")
 
     def _find_installed(self, tree: JsonObject, kind: Kind) -> Iterator[str]:
-        """Yield the fields of a VM that name an instance type or preference that the release installs."""
+        """Yield the fields of a VM that refer to an instance type or preference that the release installs."""
         for field, kind_name, name in _find_common(tree, kind) if self._catalog else ():
             if self._holds(self._table["catalog"][kind_name].get(name)):
                 yield field
 
 
 def _find_common(tree: JsonObject, kind: Kind) -> Iterator[tuple[str, str, str]]:
-    """Yield field, kind and name of the cluster-scoped instance type and preference that a VM names."""
+    """Yield the field, kind and name of the cluster-wide instance type and preference that a VM refers to."""
     spec = tree.get("spec") if kind.kind == "VirtualMachine" else None
     for role, common in _COMMON_KINDS.items():
         matcher = spec.get(role) if isinstance(spec, dict) else None
@@ -172,11 +171,14 @@ def _read_ranges(ranges: str) -> tuple[str, ...]:
 
 @cache
 def _load_table() -> Any:
+    # Imported here, because only checks against a release need the table.
+    from importlib.resources import files
+
     return json.loads(files("virtshape.offline.lint").joinpath("kubevirt.json").read_bytes())
 
 
 def _find_fields(kind: str) -> Any:
-    """Return the fields of a kind, below its root; None if the kind is not in the table."""
+    """Return the entry for a kind's fields in kubevirt.json, or None if the kind is not listed."""
     fields = _load_table()["fields"]
     if kind == "VirtualMachineInstance":
         return fields["VirtualMachine"]["spec"]["template"]

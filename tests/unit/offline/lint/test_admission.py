@@ -5,9 +5,10 @@ import itertools
 import pytest
 from tests.support.admission import check_vm
 from tests.support.build import build_vm
+from tests.support.objects import object_from_tree
 
 from virtshape import Expander
-from virtshape.api.codec import encode, object_from_tree
+from virtshape.api.codec import encode
 from virtshape.api.model import JsonObject, Model
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import get_shape

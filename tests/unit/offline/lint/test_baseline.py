@@ -24,7 +24,7 @@ def write(*findings: Finding, path: str = "known.json") -> str:
     return path
 
 
-def test_known_finding_is_not_reported_on_any_line() -> None:
+def test_known_finding_is_not_reported_if_it_moves_to_another_line() -> None:
     baseline = read_baseline(write(KNOWN))
     assert baseline.filter([replace(KNOWN, line=99, column=1)]) == []
     assert baseline.stale == 0
@@ -37,12 +37,12 @@ def test_findings_missing_in_the_baseline_are_reported() -> None:
     assert baseline.stale == 1
 
 
-def test_each_known_finding_hides_one_finding() -> None:
+def test_each_entry_of_the_baseline_hides_one_finding() -> None:
     assert read_baseline(write(KNOWN)).filter([KNOWN, KNOWN]) == [KNOWN]
     assert read_baseline(write(KNOWN, KNOWN)).filter([KNOWN, KNOWN]) == []
 
 
-def test_file_names_are_relative_to_the_baseline() -> None:
+def test_file_names_in_a_baseline_are_relative_to_its_directory() -> None:
     path = write(KNOWN, path="ci/known.json")
     (entry,) = json.loads(Path(path).read_text())["findings"]
     assert entry == {

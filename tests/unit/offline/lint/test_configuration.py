@@ -8,7 +8,7 @@ CASES = {
     "a setting without effect": Case(
         "no-effect",
         kubevirt("{§migrations: {bandwidthPerMigration: 1Gi}}"),
-        "spec.configuration.migrations: not supported by virtshape: no effect",
+        "spec.configuration.migrations: not supported by virtshape; it has no effect",
     ),
     "a device that nothing provides": Case(
         "no-effect",

@@ -16,18 +16,20 @@ CASES = {
     "broken document before a valid one": Case("syntax", documents("a: b§: c\n", vm()), "no value can follow here"),
     "duplicate key": Case("duplicate-key", vm(spec="§runStrategy: Halted"), 'the key "runStrategy" appears twice'),
     "duplicate key in JSON": Case("duplicate-key", '{"kind": "A",\n §"kind": "B"}', 'the key "kind" appears twice'),
-    "no kind": Case("not-an-object", "§replicas: 3\n", "has no apiVersion and kind"),
-    "scalar document": Case("not-an-object", "§hello\n", "has no apiVersion and kind"),
+    "no kind": Case("not-an-object", "§replicas: 3\n", "apiVersion or kind is missing"),
+    "scalar document": Case("not-an-object", "§hello\n", "apiVersion or kind is missing"),
     "misspelled kind": Case(
         "unknown-kind", "apiVersion: kubevirt.io/v1\n§kind: VirtualMachin\n", 'did you mean "VirtualMachine"?'
     ),
     "unknown version": Case(
         "unknown-kind",
         "§apiVersion: instancetype.kubevirt.io/v2\nkind: VirtualMachineInstancetype\n",
-        'VirtualMachineInstancetype is not known at "instancetype.kubevirt.io/v2", only at',
+        'VirtualMachineInstancetype is not known in version "instancetype.kubevirt.io/v2", only in',
     ),
     "known kind in another group": Case(
-        "unknown-kind", "§apiVersion: v1\nkind: VirtualMachine\n", 'VirtualMachine is not known at "v1", only at'
+        "unknown-kind",
+        "§apiVersion: v1\nkind: VirtualMachine\n",
+        'VirtualMachine is not known in version "v1", only in',
     ),
     "misspelled field": Case(
         "unknown-field", vm(domain="memory: {guest: 1Gi}\ncpu: {§coers: 2}"), 'field "coers", did you mean "cores"?'

@@ -1,10 +1,11 @@
 """Every lint rule has an example that violates it."""
 
 import pytest
+from tests.support.lintexamples import build_example
+from tests.support.linting import prescan
 
 from virtshape.offline.lint import RULES, Linter
-from virtshape.offline.lint.examples import TARGET, build_manifest, load_examples
-from virtshape.offline.lint.prescan import prescan
+from virtshape.offline.lint.examples import TARGET, load_examples
 from virtshape.offline.lint.suppress import suppress
 from virtshape.offline.lint.targets import Target
 
@@ -13,7 +14,7 @@ ACCOMPANIED = {"run-strategy", "target-required"}
 
 
 def find_rules(name: str) -> set[str]:
-    text = build_manifest(load_examples()[name])
+    text = build_example(name)
     findings = Linter(prescan([text], catalog=True)).check_text(text, "vm.yaml")
     if name.startswith("target-"):
         findings = Target(TARGET, lambda _: False).check_text(text, "vm.yaml", findings)

@@ -33,6 +33,14 @@ CASES = {
         documents(instancetype(), vm(spec=SMALL, domain="cpu: {§guest: 2}")),
         "domain.cpu.guest conflicts",
     ),
+    "sizes outside the limits of the instance type": Case(
+        "sizing-policy",
+        documents(
+            instancetype("cpu: {limits: {max: 4}}\nmemory: {limits: {step: 1Gi}}"),
+            vm(spec=SMALL, domain="cpu: {§guest: 6}\nmemory: {§guest: 1536Mi}"),
+        ),
+        "the nearest allowed value",
+    ),
     "too small for its preference": Case(
         "unmet-requirement",
         documents(instancetype(), preference(EIGHT), vm(spec=f"§§{BOTH}", domain="")),
@@ -96,7 +104,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_mismatch_is_reported_at_its_position(case: Case) -> None:
+def test_vm_that_does_not_fit_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
 
 

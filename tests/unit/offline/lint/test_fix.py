@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.linting import build_manifest, documents, instancetype, lint, preference, vm
+from tests.support.linting import build_manifest, documents, instancetype, lint, preference, prescan, vm
 
 from virtshape.offline.files import replace_file
 from virtshape.offline.lint import RULES, Finding, Linter, Run, Settings, format_diff
 from virtshape.offline.lint.examples import load_examples
 from virtshape.offline.lint.fix import Corrected, fix_text
-from virtshape.offline.lint.prescan import prescan
 
 V1BETA2 = "instancetype.kubevirt.io/v1beta2"
 
@@ -96,12 +95,12 @@ KEPT = {
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_lint_fix_makes_no_uncertain_correction(text: str | bytes) -> None:
+def test_lint_fix_does_not_change_text_without_a_certain_correction(text: str | bytes) -> None:
     data = text.encode() if isinstance(text, str) else text
     assert fix(data) == Corrected(data, ())
 
 
-def test_safe_corrections_are_made_next_to_unsafe_ones() -> None:
+def test_safe_corrections_are_applied_even_if_others_are_unsafe() -> None:
     before = vm(run="running: true", domain="memory: {guest: 1Gi}\nfirmwares: 7")
     assert fix_all(before) == vm(domain="memory: {guest: 1Gi}\nfirmwares: 7")
 
@@ -119,7 +118,7 @@ def test_lint_fix_corrects_json() -> None:
 
 
 @pytest.mark.parametrize(("mark", "newline"), [(b"", "\r\n"), (b"\xef\xbb\xbf", "\n"), (b"\xef\xbb\xbf", "\r\n")])
-def test_lint_fix_keeps_line_endings_and_byte_order_mark(mark: bytes, newline: str) -> None:
+def test_lint_fix_preserves_line_endings_and_byte_order_mark(mark: bytes, newline: str) -> None:
     def encode(text: str) -> bytes:
         return mark + text.replace("\n", newline).encode().removesuffix(newline.encode())
 
@@ -134,7 +133,7 @@ def test_correction_that_the_target_refuses_is_not_made(tmp_path: Path) -> None:
         assert len(run.fix(run.files[0])[1].fixed) == fixed
 
 
-def test_version_that_the_target_does_not_serve_is_corrected_if_the_object_stays_valid(tmp_path: Path) -> None:
+def test_unserved_version_is_corrected_only_if_the_object_stays_valid(tmp_path: Path) -> None:
     texts = [instancetype(), instancetype("cpu: {guest: 1}")]
     results = []
     for text in texts:
@@ -171,7 +170,7 @@ def test_lint_fix_shows_a_unified_diff() -> None:
     )
 
 
-def test_corrected_file_keeps_its_permissions(tmp_path: Path) -> None:
+def test_permissions_of_a_corrected_file_are_preserved(tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_bytes(b"a")
     file.chmod(0o640)
@@ -188,7 +187,7 @@ def test_file_that_changed_during_a_fix_is_not_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_link_out_of_a_folder_is_not_corrected(tmp_path: Path) -> None:
+def test_symlink_target_outside_the_folder_is_not_fixed(tmp_path: Path) -> None:
     outside, folder = tmp_path / "outside.yaml", tmp_path / "folder"
     folder.mkdir()
     text = vm(run="running: true")

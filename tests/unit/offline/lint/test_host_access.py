@@ -58,6 +58,6 @@ def test_permitted_host_access_is_not_reported(case: Case) -> None:
 
 @pytest.mark.parametrize("other", ["", kubevirt("{}", name="other")], ids=["none", "of another name"])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_host_access_is_a_note_without_a_configuration(case: Case, other: str) -> None:
+def test_host_access_is_reported_as_a_note_without_a_configuration(case: Case, other: str) -> None:
     (finding,) = lint(read_marks(case.text).text.replace(CLOSED, other))
     assert (finding.level, finding.rule) == ("note", "host-access-unknown")

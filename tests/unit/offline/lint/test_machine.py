@@ -1,4 +1,4 @@
-"""Lint findings for VMs that are invalid without any other object."""
+"""Lint findings for VMs that are invalid regardless of other objects."""
 
 import pytest
 from tests.support.linting import Case, assert_findings, documents, instancetype, lint, read_marks, vm
@@ -96,7 +96,7 @@ CASES = {
     "no memory": Case(
         "memory-not-set", vm(domain="").replace("domain:", "§domain:"), "no memory: set spec.template.spec"
     ),
-    "no memory with an open-size instance type": Case(
+    "no memory with an instance type without a size": Case(
         "no-memory",
         documents(SIZELESS, vm(spec=SMALL, domain="").replace("domain:", "§domain:")),
         "or choose an instance type",
@@ -115,7 +115,7 @@ def test_invalid_vm_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)
 
 
-def test_running_with_run_strategy_is_reported() -> None:
+def test_running_field_with_a_run_strategy_is_reported() -> None:
     text, (place,) = read_marks(vm(run="§running: true\nrunStrategy: Manual"))
     findings = lint(text)
     assert [(each.rule, each.line, each.column) for each in findings] == [

@@ -192,7 +192,7 @@ def test_sarif_file_names_are_uris(file: str, uri: str) -> None:
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
-def test_sarif_fingerprint_depends_on_the_finding_but_not_its_line() -> None:
+def test_sarif_fingerprint_depends_on_the_finding_but_not_on_its_line() -> None:
     findings = [CLASH, build_finding(), build_finding(line=7), build_finding(message="n")]
     results = read_sarif(*findings)["runs"][0]["results"]
     prints = [result["partialFingerprints"]["virtshapeFinding/v1"] for result in results]
@@ -200,5 +200,5 @@ def test_sarif_fingerprint_depends_on_the_finding_but_not_its_line() -> None:
     assert len(set(prints)) == 3
 
 
-def test_lint_output_formats_are_named() -> None:
+def test_lint_has_the_expected_output_formats() -> None:
     assert list(RENDERERS) == ["text", "concise", "json", "sarif", "github"]

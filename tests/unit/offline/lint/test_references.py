@@ -1,11 +1,16 @@
 """Lint findings for references of VMs, by name or through a volume."""
 
 import pytest
-from tests.support.linting import Case, assert_findings, build_manifest, claim, documents, instancetype, vm
+from tests.support.linting import Case, assert_findings, build_manifest, claim, documents, instancetype, preference, vm
 
 PVC = "volumes:\n- name: root\n  persistentVolumeClaim: {claimName: disk}"
 INFER = "instancetype:\n  §inferFromVolume: root"
 IGNORE = f"{INFER}\n  inferFromVolumeFailurePolicy: Ignore"
+DATA_VOLUME = "volumes:\n- name: root\n  dataVolume: {name: disk}"
+IMAGE_TEMPLATE = """\
+dataVolumeTemplates:
+- metadata: {name: disk}
+  spec: {source: {registry: {url: "docker://quay.io/disk"}}, storage: {resources: {requests: {storage: 1Gi}}}}"""
 REVISION = """\
 apiVersion: apps/v1
 kind: ControllerRevision
@@ -14,6 +19,7 @@ revision: 1
 data: {kind: X, apiVersion: v1}
 """
 NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
+DEPRECATED = 'labels: {instancetype.kubevirt.io/deprecated: "true"}, annotations: {virtshape.io/replacement: u1.small}'
 
 CASES = {
     "name and inference": Case(
@@ -44,7 +50,7 @@ CASES = {
         catalog=True,
     ),
     "missing instance type": Case(
-        "missing-reference", vm(spec="instancetype: {§name: small}"), "correct the name, or create it first"
+        "missing-reference", vm(spec="instancetype: {§name: small}"), "correct the name, or create the object first"
     ),
     "misspelled preference": Case(
         "missing-reference", vm(spec="preference: {§name: fedra}"), "did you mean fedora", catalog=True
@@ -56,7 +62,8 @@ CASES = {
             build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
             vm(spec="instancetype: {§name: small}"),
         ),
-        "there is a VirtualMachineInstancetype of this name: set spec.instancetype.kind to it",
+        "there is a VirtualMachineInstancetype of this name: to use it, "
+        "set spec.instancetype.kind to VirtualMachineInstancetype",
     ),
     "instance type of another namespace": Case(
         "missing-reference",
@@ -71,7 +78,7 @@ CASES = {
     "inferred name of a missing object": Case(
         "missing-reference",
         documents(claim(NAMES_SMALL), vm(spec="§instancetype:\n  inferFromVolume: root", template=PVC)),
-        '"small" not found: correct the name, or create it first (inferred from volume root)',
+        '"small" not found: correct the name, or create the object first (inferred from volume root)',
     ),
     "missing instance type that may be created later": Case(
         "deferred-reference",
@@ -80,7 +87,23 @@ CASES = {
             "spec: {configuration: {instancetype: {missingReference: Defer}}}\n",
             vm(spec="instancetype: {§name: small}", domain=""),
         ),
-        "the VM can start after it is created",
+        "the VM can start once the object exists",
+    ),
+    "deprecated instance type": Case(
+        "deprecated-reference",
+        documents(
+            instancetype().replace("{name: small}", f"{{name: small, {DEPRECATED}}}"),
+            vm(spec="instancetype: {§name: small}", domain=""),
+        ),
+        'VirtualMachineClusterInstancetype "small" is deprecated: use u1.small instead',
+    ),
+    "retired preference": Case(
+        "retired-reference",
+        documents(
+            preference("{}").replace("{name: liked}", "{name: liked, labels: {virtshape.io/lifecycle: retired}}"),
+            vm(spec="preference: {§name: liked}"),
+        ),
+        'VirtualMachineClusterPreference "liked" is retired: new VMs cannot use it',
     ),
     "missing revision": Case(
         "missing-revision",
@@ -110,11 +133,16 @@ CASES = {
         vm(spec=IGNORE, template=PVC),
         "if it has no default, the VM gets only its own 1Gi of memory",
     ),
+    "container image, which is not read": Case(
+        "inference-unknown",
+        vm(spec=f"{INFER}\n{IMAGE_TEMPLATE}", template=DATA_VOLUME),
+        "no instancetype.kubevirt.io/default-instancetype of container image docker://quay.io/disk is known here",
+    ),
     "unknown volume": Case("inference-failed", vm(spec=INFER), "unable to find volume root to infer defaults"),
     "claim without defaults": Case(
         "inference-failed",
         documents(claim(), vm(spec=INFER, template=PVC)),
-        "set it, or the annotation instancetype.kubevirt.io/defaultInstancetype",
+        "set the label or the annotation instancetype.kubevirt.io/defaultInstancetype",
     ),
     "volume without defaults": Case(
         "inference-ignored",

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, lint, vm
@@ -15,11 +16,11 @@ from tests.unit.offline.lint import (
     test_sizing,
 )
 
-from virtshape.offline.lint import LEVELS, RULES
+from virtshape.offline.lint import RULES, Level
 
 COVERED_ELSEWHERE = {
-    "unused-ignore",  # test_suppress
-    *(name for name in RULES if name.startswith("target-")),  # test_targets
+    "unused-ignore",  # tested in test_suppress.py
+    *(name for name in RULES if name.startswith("target-")),  # tested in test_targets.py
 }
 DOCUMENT = Path(__file__).parents[4] / "docs" / "lint.md"
 SMALL = "instancetype: {name: small}"
@@ -51,7 +52,7 @@ def test_lint_rule_has_an_id_a_level_a_title_and_advice(name: str) -> None:
     rule = RULES[name]
     assert rule.id == name
     assert name == name.lower().replace("_", "-").replace(" ", "-")
-    assert rule.level in LEVELS
+    assert rule.level in get_args(Level)
     assert rule.title[0].isupper()
     assert not rule.title.endswith(".")
     assert rule.advice.endswith(".")
@@ -65,7 +66,7 @@ CLEAN = {
         build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
         vm(spec="instancetype: {name: small, kind: virtualmachineinstancetypes}", domain=""),
     ),
-    "size with an open-size instance type": documents(
+    "size with an instance type without a size": documents(
         SIZELESS, vm(spec=SMALL, domain="memory: {guest: 1Gi}\ncpu: {guest: 2}")
     ),
     "inferred from a claim": documents(claim(NAMES_SMALL), instancetype(), vm(spec=INFER, template=PVC, domain="")),

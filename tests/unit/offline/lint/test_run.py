@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.linting import build_manifest, claim, documents, instancetype, preference, vm
 
-from virtshape.offline.lint import Finding, Run
-from virtshape.offline.lint import prescan as prescanning
+from virtshape.offline.lint import Finding, Run, objectscan
 from virtshape.offline.problems import FilesError
 
 BY_NAME = "instancetype: {name: small}"
@@ -139,4 +138,4 @@ SKIMMED = {
 
 @pytest.mark.parametrize(("text", "parsed"), SKIMMED.values(), ids=SKIMMED)
 def test_prescan_parses_only_kinds_that_vms_refer_to(text: str, parsed: int) -> None:
-    assert len(list(prescanning._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - has no public effect
+    assert len(list(objectscan._find_candidates(text.encode()))) == parsed  # noqa: SLF001 - has no public effect

@@ -13,7 +13,7 @@ CASES = {
         build_manifest(
             "VirtualMachineFlavor", "cpu: {§guest: 0}\nmemory: {guest: 1Gi}", version="flavor.kubevirt.io/v1alpha1"
         ),
-        "0 means not given",
+        "0 leaves the size to VMs",
     ),
     "0 vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),
     "overcommit too large": Case(
@@ -50,5 +50,5 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_invalid_object_is_reported_at_its_position(case: Case) -> None:
+def test_problem_of_an_instancetype_or_preference_is_reported_at_its_position(case: Case) -> None:
     assert_findings(case)

@@ -21,7 +21,7 @@ SUPPRESSED = {
 
 
 def number_of(text: str) -> int:
-    """Return the line of the content that the finding is about."""
+    """Return the line number of the finding, which is the first line that contains `1`."""
     lines = text.split("\n")
     return next(number for number, line in enumerate(lines, 1) if "1" in line)
 
@@ -40,11 +40,11 @@ KEPT = {
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_finding_without_a_suppression_comment_is_kept(text: str) -> None:
+def test_finding_without_a_matching_comment_is_not_suppressed(text: str) -> None:
     assert suppress([FIELD], text.encode(), "a.yaml", ["unknown-field"]) == [FIELD]
 
 
-def test_only_the_named_rules_are_suppressed() -> None:
+def test_comment_suppresses_only_the_named_rules() -> None:
     text = b"a:\n  b: 1  # virtshape: ignore[wrong-type]\n"
     assert suppress([FIELD, TYPE], text, "a.yaml", RULES) == [FIELD]
 

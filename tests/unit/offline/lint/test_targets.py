@@ -2,11 +2,11 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.linting import build_manifest, documents, instancetype, vm
+from tests.support.linting import build_manifest, documents, instancetype, prescan, vm
 
 from virtshape.api.kinds import KINDS
 from virtshape.offline.lint import RULES, TARGETS, Finding, Linter
-from virtshape.offline.lint.prescan import prescan, scan_objects
+from virtshape.offline.lint.objectscan import scan_objects
 from virtshape.offline.lint.targets import RELEASES, Target
 
 V1BETA1 = "instancetype.kubevirt.io/v1beta1"
@@ -68,7 +68,7 @@ ADDED = {
     ("release", "kind", "text"),
     [pytest.param(release, *case, id=f"{case[0]} {release}") for release, cases in ADDED.items() for case in cases],
 )
-def test_field_is_reported_before_the_release_that_added_it(release: str, kind: str, text: str) -> None:
+def test_field_is_reported_for_releases_that_do_not_have_it(release: str, kind: str, text: str) -> None:
     manifest = text if "kind:" in text else build_manifest(kind, text, version=V1BETA1)
     earlier = RELEASES[RELEASES.index(release) - 1]
     assert lint(manifest, release) == []
@@ -88,7 +88,7 @@ SERVED = [
 
 
 @pytest.mark.parametrize(("version", "kind", "releases"), SERVED)
-def test_api_version_is_reported_where_it_is_not_served(version: str, kind: str, releases: str) -> None:
+def test_api_version_is_reported_for_releases_that_do_not_serve_it(version: str, kind: str, releases: str) -> None:
     text = build_manifest(kind, "cpu: {guest: 1}\nmemory: {guest: 1Gi}", version=version)
     for release in RELEASES:
         expected = [] if release in releases.split() else [("target-version", "apiVersion")]
@@ -104,7 +104,7 @@ def test_missing_sizes_are_reported_for_a_kubevirt_release() -> None:
     ]
 
 
-def test_value_is_reported_where_the_release_refuses_it() -> None:
+def test_value_is_reported_for_releases_that_refuse_it() -> None:
     waiting = vm(run="runStrategy: WaitAsReceiver")
     assert lint(waiting, "1.6") == []
     (finding,) = lint(waiting, "1.5")
@@ -131,7 +131,7 @@ UNREPORTED = {
 
 
 @pytest.mark.parametrize("text", UNREPORTED.values(), ids=UNREPORTED)
-def test_other_instancetypes_are_not_reported(text: str) -> None:
+def test_instancetypes_that_are_not_built_in_are_not_reported(text: str) -> None:
     assert lint(text, "1.3") == []
 
 
@@ -142,14 +142,14 @@ def test_free_form_objects_and_other_groups_are_not_checked() -> None:
     assert lint("apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {name: a}\nspec: {x: 1}\n") == []
 
 
-def test_field_with_another_finding_is_not_reported_for_the_target() -> None:
+def test_field_with_a_finding_is_not_reported_again_for_the_target() -> None:
     text = vm(domain="memory: {guest: 1Gi}\nmemoory: {}")
     (finding,) = lint(text)
     known = replace(finding, rule="unknown-field")
     assert Target("kubevirt-1.8", lambda _: False).check_text(text.encode(), "vm.yaml", [known]) == [known]
 
 
-def test_setting_without_effect_on_virtshape_is_not_reported() -> None:
+def test_setting_without_effect_is_not_reported_for_a_kubevirt_target() -> None:
     head = "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: kubevirt}\n"
     text = f"{head}spec: {{configuration: {{migrations: {{bandwidthPerMigration: 1Gi}}}}}}".encode()
     found = Linter(prescan([text], catalog=False)).check_text(text, "kubevirt.yaml")
@@ -157,7 +157,7 @@ def test_setting_without_effect_on_virtshape_is_not_reported() -> None:
     assert Target("kubevirt-1.8", lambda _: False).check_text(text, "kubevirt.yaml", found) == []
 
 
-def test_instancetype_that_only_the_release_installs_is_not_missing() -> None:
+def test_instancetype_that_only_the_release_installs_is_not_reported_as_missing() -> None:
     text = vm(spec="instancetype: {name: gn1.xlarge}", domain="").encode()
     missing = Linter(prescan([text], catalog=True)).check_text(text, "vm.yaml")
     assert [each.rule for each in missing] == ["missing-reference"]

@@ -1,12 +1,11 @@
 """
-Choose the files to lint.
+Choose the files to lint, and find the reasons to skip the others.
 
-Excluded files, files that git ignores, templates, patches for kustomize, and files without objects of our kinds are
-left out. Ignored files are listed with git, if it is installed, and patches are found in kustomization files.
+Excluded files, files that git ignores, templates, patches for kustomize, and files without objects of checked kinds are
+skipped. Git, if it is installed, lists the ignored files, and kustomization files list the patches.
 """
 
 import re
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,7 +18,7 @@ from virtshape.offline.lint.settings import Pattern
 
 
 class Skip(NamedTuple):
-    """A reason to skip a file, in singular and plural."""
+    """A reason to skip files, as text for one file and for several files."""
 
     one: str
     many: str
@@ -44,11 +43,11 @@ _VARIABLE: Final = b"${"
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _PATCH_FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _FREE_TEXT: Final = {"annotations", "userData", "networkData"}
-"""Fields whose values may contain templates of other programs."""
+"""Fields whose values may contain templates for other programs."""
 
 
 def filter_folder(excludes: Sequence[Pattern]) -> Callable[[str], LeavesOut]:
-    """Return a function that returns a filter for the files to leave out of a folder."""
+    """Return a function that returns the filter for a folder; the filter returns True for paths to skip."""
 
     def for_folder(folder: str) -> LeavesOut:
         ignored = list_git_ignored(folder)
@@ -58,19 +57,22 @@ def filter_folder(excludes: Sequence[Pattern]) -> Callable[[str], LeavesOut]:
 
 
 def list_git_ignored(folder: str) -> frozenset[str]:
-    """Return the files and folders below a folder that git ignores; none without git or outside of a repository."""
+    """Return the git-ignored files and folders below a folder; none without git or outside a repository."""
+    # Imported here, because only folders are searched for ignored files.
+    import subprocess
+
     command = (*_GIT[:1], "-C", folder, *_GIT[1:], "--directory", "-z")
     try:
         answer = subprocess.run(command, capture_output=True, check=True, timeout=_GIT_TIMEOUT)  # noqa: S603 - no shell
     except (OSError, subprocess.SubprocessError):
         return frozenset()
     names = [name.decode(errors="surrogateescape").rstrip("/") for name in answer.stdout.split(b"\0") if name]
-    # Ignored folders that the user names are linted.
+    # If git ignores the folder itself, it is linted, because the user named it.
     return frozenset(f"{folder}/{name}" for name in names if name not in (".", ""))
 
 
 def list_patches(files: Iterable[File]) -> frozenset[str]:
-    """Return the absolute paths of the patches that the kustomization files in `files` name."""
+    """Return the absolute paths of the patches that the kustomization files in `files` list."""
     return frozenset(
         str(Path(file.path).parent.joinpath(path).resolve())
         for file in files
@@ -80,7 +82,7 @@ def list_patches(files: Iterable[File]) -> frozenset[str]:
 
 
 def _read_kustomization(file: File) -> Iterator[str]:
-    """Yield the paths of the patches in a kustomization file; none if it cannot be read, which is reported later."""
+    """Yield the paths of the patches that a kustomization file lists; none if the file cannot be read or parsed."""
     try:
         documents = list(scan_documents(file.read(), file.name))
     except OSError:
@@ -96,14 +98,14 @@ def _read_kustomization(file: File) -> Iterator[str]:
 
 
 def find_skip_reason(text: bytes, *, is_named: bool) -> Skip | None:
-    """Return the reason to skip a file with this text; None if the file is linted."""
+    """Return the reason to skip a file with this text, or None if the file must be linted."""
     if not is_named and not _OWN_KINDS.search(text):
         return FOREIGN
     return TEMPLATE if (_BRACES in text or _VARIABLE in text) and _is_template(text) else None
 
 
 def _is_template(text: bytes) -> bool:
-    """Return True if braces make the text invalid, or if a field of an object of our kinds has a placeholder."""
+    """Return True if a text with braces is not valid YAML, or if an object of a checked kind has a placeholder."""
     for document in scan_documents(text):
         if isinstance(document, YAMLError):
             if _BRACES in text:
@@ -116,7 +118,7 @@ def _is_template(text: bytes) -> bool:
 
 
 def has_placeholder(text: str) -> bool:
-    """Return True if a text contains `{{ ... }}` or `${...}`; takes linear time."""
+    """Return True if a text contains `{{ ... }}` or `${...}`, in linear time."""
     braces = text.find("{{")
     if braces >= 0 and text.find("}}", braces + 2) >= 0:
         return True
@@ -125,7 +127,7 @@ def has_placeholder(text: str) -> bool:
 
 
 def _list_scalars(tree: Any) -> Iterator[str]:
-    """Yield the keys and single-line values of a tree, without free text."""
+    """Yield the keys and single-line strings in a tree, except the values of free text fields."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield key

@@ -1,7 +1,7 @@
 """
-Scan files for objects that VMs may refer to, so that VMs can be checked while they are read.
+Find the objects in files that VMs may refer to, before the files are linted one by one.
 
-Documents that cannot contain such objects are skipped. Errors are not reported here, but when the files are linted.
+Documents that cannot contain such objects are skipped. Errors are reported later, when the files are linted.
 """
 
 import re
@@ -12,7 +12,6 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.unknownfields import decode_with_unknown
 from virtshape.api.yaml import Document, scan_documents
 from virtshape.offline.files import affects_vms
-from virtshape.offline.lint.context import LintContext
 from virtshape.offline.lint.decoding import find_stated_kind, reference_of_tree
 from virtshape.offline.objects import Objects
 from virtshape.resolve.reference import Reference
@@ -28,19 +27,14 @@ _MARKS: Final = (
     b"ControllerRevision",
     b"KubeVirt",
 )
-"""The name of each kind that VMs may refer to contains one of these strings."""
+"""Every document with an object that VMs may refer to contains at least one of these strings."""
 _RUNNING_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance"}
 _SEPARATOR: Final = re.compile(rb"^---.*$", re.MULTILINE)
 _PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTILINE)
 
 
-def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
-    """Return a context with the objects in the texts that VMs may refer to and, if `catalog` is True, the catalog."""
-    return LintContext(*scan_objects(texts), catalog=catalog)
-
-
 def scan_objects(texts: Iterable[bytes]) -> tuple[Objects, set[Reference]]:
-    """Return the objects in the texts that VMs may refer to, and references to invalid objects."""
+    """Return the valid objects in the texts that VMs may refer to, and references to the invalid ones."""
     objects, broken = Objects(), set[Reference]()
     for text in texts:
         for document in _find_candidates(text):
