@@ -1,1 +1,1 @@
-"""Parts that all long-running processes share: logs, metrics, garbage collection settings."""
+"""Functions that all long-running processes share: logs, metrics, garbage collection settings."""

@@ -1,4 +1,4 @@
-"""Translation between KubeVirt's subresources and the requests and responses of launcher processes."""
+"""Map KubeVirt's subresources to requests for launcher processes, and the launchers' responses to KubeVirt's format."""
 
 from typing import Final
 
@@ -8,10 +8,10 @@ from virtshape.api.model import JsonObject
 from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction
 from virtshape.launcher.controlprotocol import (
     Answer,
-    AskFilesystems,
-    AskOs,
-    AskUsers,
     Pause,
+    QueryFilesystems,
+    QueryOs,
+    QueryUsers,
     Request,
     Reset,
     SoftReboot,
@@ -25,9 +25,9 @@ ACTIONS: Final[dict[GuestAction, Request]] = {
     "reset": Reset(),
 }
 AGENT_REQUESTS: Final[dict[AgentQuery, Request]] = {
-    "guestosinfo": AskOs(),
-    "userlist": AskUsers(),
-    "filesystemlist": AskFilesystems(),
+    "guestosinfo": QueryOs(),
+    "userlist": QueryUsers(),
+    "filesystemlist": QueryFilesystems(),
 }
 
 

@@ -1,5 +1,6 @@
 """Log format, level and content."""
 
+import contextvars
 import json
 import logging
 import sys
@@ -7,8 +8,9 @@ from collections.abc import Awaitable, Iterator
 
 import pytest
 
-from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.message import CURRENT_REQUEST, AnyResponse, Request, Response
+from virtshape.client.cache import ObjectKey
+from virtshape.controllers.runtime.loop import CURRENT_RECONCILE, Reconciled
 from virtshape.daemon.logs import is_access_logged, log_requests, set_up_logs
 
 
@@ -40,7 +42,7 @@ def test_json_log_records_contain_fields_and_tracebacks(capsys: pytest.CaptureFi
     assert "ValueError: invalid literal" in line["traceback"]
 
 
-def test_records_below_the_level_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_records_below_the_level_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("warning", "text")
     logging.getLogger("x").info("hello")
     assert capsys.readouterr().err == ""
@@ -80,8 +82,68 @@ async def test_requests_are_logged_with_their_responses(capsys: pytest.CaptureFi
     assert "secret" not in text
 
 
-def test_logs_go_to_the_current_standard_error() -> None:
+def test_logs_are_written_to_the_current_standard_error() -> None:
     set_up_logs("info", "text")
     (handler,) = logging.getLogger().handlers
     assert isinstance(handler, logging.StreamHandler)
     assert handler.stream is sys.stderr
+
+
+def log_in_context(request: Request | None = None, reconciled: Reconciled | None = None) -> None:
+    def log() -> None:
+        CURRENT_REQUEST.set(request)
+        CURRENT_RECONCILE.set(reconciled)
+        logging.getLogger("x").warning("it failed: %s", ValueError("no"))
+
+    contextvars.copy_context().run(log)
+
+
+FIELDS = {
+    "request": (
+        Request("GET", "/apis/kubevirt.io/v1/namespaces/a/virtualmachines/b", {"audit-id": "r1"}),
+        None,
+        {"request_id": "r1", "object": "a/b"},
+    ),
+    "request for an action": (
+        Request("PUT", "/apis/subresources.kubevirt.io/v1/namespaces/a/virtualmachines/b/start", {"audit-id": "r2"}),
+        None,
+        {"request_id": "r2", "object": "a/b"},
+    ),
+    "request for another path": (Request("GET", "/version", {"audit-id": "r3"}), None, {"request_id": "r3"}),
+    "reconcile": (None, Reconciled("vm", ObjectKey("a", "b")), {"controller": "vm", "object": "a/b"}),
+    "neither": (None, None, {}),
+}
+
+
+@pytest.mark.parametrize(("request_", "reconciled", "expected"), FIELDS.values(), ids=FIELDS.keys())
+def test_json_log_records_contain_the_request_the_object_and_the_error(
+    request_: Request | None,
+    reconciled: Reconciled | None,
+    expected: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    set_up_logs("info", "json", "controller")
+    log_in_context(request_, reconciled)
+    line = json.loads(capsys.readouterr().err)
+    names = ("component", "request_id", "controller", "object", "error")
+    assert {name: line[name] for name in names if name in line} == {
+        "component": "controller",
+        "error": "no",
+        **expected,
+    }
+
+
+def test_object_in_the_arguments_of_a_log_record_is_a_json_field(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logs("info", "json")
+    logging.getLogger("x").info("VM %s is started", ObjectKey("a", "b"))
+    line = json.loads(capsys.readouterr().err)
+    assert (line["object"], line["message"], "component" in line) == ("a/b", "VM a/b is started", False)
+
+
+def test_text_log_lines_of_a_request_end_with_its_id(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logs("info", "text")
+    log_in_context(Request("GET", "/version", {"audit-id": "r1"}))
+    log_in_context()
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("it failed: no request_id=r1")
+    assert second.endswith("it failed: no")
