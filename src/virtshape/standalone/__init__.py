@@ -1,1 +1,1 @@
-"""Standalone mode: API server, controllers, storage and guests in one process over a data directory."""
+"""Standalone mode: one process runs the API server and controllers, and manages storage and guests."""

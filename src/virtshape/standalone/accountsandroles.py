@@ -19,9 +19,9 @@ from virtshape.api.times import now
 from virtshape.apiserver.auth.authentication import Authenticator
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, Authorizer
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.managedfields import Write as Authorship
+from virtshape.apiserver.managedfields.managedfields import FieldManager as Authorship
 from virtshape.apiserver.managedfields.managedfields import record_update
-from virtshape.apiserver.objects import assemble, make_write, metadata_of
+from virtshape.apiserver.objectmetadata import assemble, make_write, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.standalone.bootstrap import build_new_object
 from virtshape.store.errors import StaleError, StoreError
@@ -52,7 +52,7 @@ class AccountRoleReconciler:
         self._woken = asyncio.Event()
 
     def observe(self, event: Event) -> None:
-        """Record a change to reconcile; the authorizer must have processed it before."""
+        """Record a change to reconcile; the authorizer must already have processed the change."""
         key = event.key
         if key.resource == _NAMESPACES and event.type == "ADDED":
             self._namespaces.add(key.name)
@@ -73,7 +73,7 @@ class AccountRoleReconciler:
             await self.reconcile()
 
     async def reconcile(self) -> None:
-        """Reconcile everything that has changed."""
+        """Reconcile all recorded changes."""
         namespaces, roles_changed = self._namespaces, self._roles_changed
         self._namespaces, self._roles_changed = set(), False
         try:

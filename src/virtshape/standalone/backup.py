@@ -1,7 +1,7 @@
 """
-Backups of a data directory, whether or not a server uses it: a consistent copy of the database, and keys and users.
+Back up a data directory, whether or not a server uses it: a consistent copy of the database, the keys and the users.
 
-A backup is itself a data directory: `virtshape up --data-dir COPY` runs it.
+A backup is itself a data directory: `virtshape up --data-dir COPY` starts a server with it.
 """
 
 import contextlib
@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from virtshape.apiserver.auth.privatefile import DIRECTORY_MODE
-from virtshape.store.database import backup, open_for_reading
+from virtshape.apiserver.auth.privatefile import make_private_directory, sync_directory, write_private
+from virtshape.store.database import backup, open_for_reading, require_supported
 from virtshape.store.errors import DatabaseError
 from virtshape.store.store import FILE_NAME, check_file
 from virtshape.store.summary import Summary, summarize
@@ -21,32 +21,33 @@ COPIED_FILES = ("kubeconfig", "config.yaml")
 
 
 def copy_system(directory: Path, target: Path) -> Summary:
-    """Copy a data directory into a new one, check the copy, and return its statistics."""
+    """Copy a data directory into a new directory, check the copied database, and return its statistics."""
     source = directory / FILE_NAME
     if not source.exists():
-        raise DatabaseError(f"no virtshape system in {directory}")
-    target.mkdir(mode=DIRECTORY_MODE, parents=True)
+        raise DatabaseError(f"{directory} is not a data directory of virtshape")
+    make_private_directory(target, exist_ok=False)
     with _removed_on_failure(target):
         _copy_database(source, target / FILE_NAME)
-        _copy_files(directory, target)  # after the database, so that users removed meanwhile are not in the copy
+        _copy_files(directory, target)  # copied last, so that users removed during the backup are not in the copy
         if faults := check_file(target / FILE_NAME):
             raise DatabaseError(f"the copy of {source} is corrupt: {'; '.join(faults)}")
         return summarize(target / FILE_NAME)
 
 
 def _copy_files(directory: Path, target: Path) -> None:
-    for name in COPIED_FILES:
+    """Copy the files durably; afterwards, the directory has durable entries for all of them and for the database."""
+    keys = [path.relative_to(directory) for path in (directory / "pki").glob("[!.]*") if path.suffix != ".lock"]
+    for name in [*(Path(name) for name in COPIED_FILES), *keys]:
         if (directory / name).exists():
-            shutil.copy2(directory / name, target / name)
-    if (directory / "pki").exists():
-        shutil.copytree(directory / "pki", target / "pki", ignore=shutil.ignore_patterns(".*", "*.lock"))
-        (target / "pki").chmod(DIRECTORY_MODE)
+            write_private(target / name, (directory / name).read_bytes())
+    sync_directory(target)
 
 
 def _copy_database(source: Path, target: Path) -> None:
     try:
         connection = open_for_reading(source)
         try:
+            require_supported(connection, source)
             backup(connection, target)
         finally:
             connection.close()

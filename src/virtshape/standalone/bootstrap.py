@@ -1,7 +1,7 @@
 """
 Default objects of a data directory: namespaces, roles, storage classes, the catalog, the address for uploads.
 
-Runs at every start, creates missing objects and leaves existing ones unchanged.
+Missing objects are created at every start, and existing objects are left unchanged.
 """
 
 from collections.abc import Iterable
@@ -23,13 +23,13 @@ from virtshape.api.times import now
 from virtshape.api.wellknown import DEFAULT_CLASS, KUBEVIRT, NAMESPACE_NAME_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.managedfields import Write as Authorship
+from virtshape.apiserver.managedfields.managedfields import FieldManager as Authorship
 from virtshape.apiserver.managedfields.managedfields import record_update
-from virtshape.apiserver.objects import assemble, initialize_object, make_write
+from virtshape.apiserver.objectmetadata import assemble, initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.client.protocol import Client
-from virtshape.controllers.catalogsync import is_catalog_enabled
-from virtshape.standalone.components import COMPONENTS, build_deployment
+from virtshape.controllers.commoninstancetypes import is_catalog_enabled
+from virtshape.standalone.kubevirtdeployments import COMPONENTS, build_deployment
 from virtshape.standalone.storage.layout import PROVISIONER
 from virtshape.store.store import Store
 from virtshape.store.writer import Write
@@ -51,7 +51,7 @@ async def install_defaults(store: Store, *, with_catalog: bool) -> None:
     trees.append(_configuration(moment))
     trees += [build_deployment(name, IMAGE) for name in COMPONENTS]
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
-    if not store.list(STORAGE_CLASSES).records:  # if any exist, an administrator may have deleted the others
+    if not store.list(STORAGE_CLASSES).records:  # if any exist, an administrator may have deleted the missing ones
         trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]
     if with_catalog and is_catalog_enabled(_find_configuration(store)):
         trees += [to_tree(item) for item in catalog.load()]
@@ -85,7 +85,7 @@ def _storage_class(name: str, binding_mode: str) -> JsonObject:
 
 
 def _configuration(moment: str) -> JsonObject:
-    """Return the KubeVirt object with the default configuration and the status of a deployed system."""
+    """Return the KubeVirt object with the default configuration and the status of a finished deployment."""
     state = {"Available": "True", "Created": "True", "Progressing": "False", "Degraded": "False"}
     conditions = [
         {"type": fact, "status": status, "reason": "AllComponentsReady", "lastTransitionTime": moment}

@@ -1,7 +1,8 @@
 """
 Machine configuration: `config.yaml` in the data directory.
 
-Read whenever it is needed, so changes take effect immediately. A missing file is the same as an empty one.
+The file is read whenever it is needed, so changes take effect immediately. A missing file has the same effect as an
+empty file.
 """
 
 from pathlib import Path
@@ -25,14 +26,14 @@ class Registries(Model):
     enabled: bool = True
     """Whether images may be pulled from registries."""
     plain: list[str] | None = None
-    """Registries, as `host:port`, that may be accessed without TLS; those on this machine always may."""
+    """Registries, as `host:port`, that may be accessed without TLS; registries on this machine need no entry."""
 
 
 class HostDisks(Model):
     """Disk images of the machine that instances may use by path."""
 
     roots: list[str] | None = None
-    """Directories in which such images are allowed; none by default."""
+    """Directories that may contain such disk images; none by default."""
 
 
 class Imports(Model):
@@ -41,7 +42,7 @@ class Imports(Model):
     allowed_networks: list[str] | None = None
     """
     Networks, such as `10.1.0.0/16`, that imports may access although they are not public. Loopback, link-local,
-    private and other special addresses are refused unless they are in one of these.
+    private and other special addresses are refused unless they are in one of these networks.
     """
 
 
@@ -53,7 +54,7 @@ class StorageLimits(Model):
     max_image_size: Quantity | None = None
     """Maximum size of a disk, download or container image whose size is not specified; 100Gi by default."""
     image_cache_size: Quantity | None = None
-    """Size of the cache of container images above which unused ones are removed; 20Gi by default,
+    """Size of the container image cache above which unused images are removed; 20Gi by default,
     or a quarter of the file system if that is less."""
 
 
@@ -61,16 +62,16 @@ class Guests(Model):
     """Isolation of guests from the machine and from each other."""
 
     network: str | None = None
-    """`isolated` (default), or `open`, with which guests can also access the machine's loopback address as 10.0.2.2."""
+    """`isolated` (default), or `open`, which also lets guests access the machine's loopback address as 10.0.2.2."""
     users: str | None = None
-    """Range of user ids for guests if root runs the server, as in `60578-61106`; each guest gets its own."""
+    """Range of user ids for guests if root runs the server, as in `60578-61106`; each guest has its own id."""
 
 
 class HostConfiguration(Model):
     """The configuration of one machine."""
 
     images: dict[str, str] | None = None
-    """Container image names, each with the local disk image, OCI layout or archive to use for it."""
+    """The local disk image, OCI layout or archive to use for each container image, by image name."""
     registries: Registries | None = None
     """Registries of container images."""
     host_disks: HostDisks | None = None
@@ -82,7 +83,7 @@ class HostConfiguration(Model):
     guests: Guests | None = None
     """Isolation of guests."""
     networks: dict[str, str] | None = None
-    """Network names (`pod`, or as in Multus), each with the bridge of this machine to use for it."""
+    """The bridge of this machine to use for each network, by network name: `pod`, or a name as in Multus."""
 
 
 class ConfigurationError(Exception):

@@ -1,4 +1,4 @@
-"""The controllers in the server's process: those of VMs, and those that a Kubernetes cluster would run."""
+"""The controllers in the server's process: the VM controllers, and those that a Kubernetes cluster would run."""
 
 import asyncio
 import time
@@ -14,8 +14,8 @@ from virtshape.api.core.namespace import Namespace
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
-from virtshape.apiserver.capability import is_create_only, list_verbs
-from virtshape.apiserver.server import Server
+from virtshape.apiserver.handler import Server
+from virtshape.apiserver.supportedverbs import is_create_only, list_verbs
 from virtshape.client.errors import parse_status_error
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
@@ -26,8 +26,8 @@ from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.namespaces import NamespaceReconciler
 from virtshape.controllers.runtime.loop import Loop, Name
 from virtshape.controllers.vmi.launcher import Launcher
-from virtshape.standalone.inprocess import InProcessTransport, connect
-from virtshape.standalone.runtime import Runtime
+from virtshape.standalone.guestruntimes import Runtime
+from virtshape.standalone.inprocesstransport import InProcessTransport, connect
 from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import EVENT_EXPIRY
@@ -46,12 +46,12 @@ async def run_controllers(
     wrap: Callable[[Client], Client] = lambda client: client,
 ) -> AsyncIterator[Controllers]:
     """
-    Run all controllers while the block runs; `wrap` may replace their client.
+    Run all controllers during the `async with` block, with the client that `wrap` returns.
 
-    With `with_catalog`, the objects of the catalog are created and removed as the configuration says.
-    Volumes are stored in the directory; without one, and for simulated guests, there is no storage.
+    With `with_catalog`, the objects of the catalog are created and removed according to the configuration. Volumes are
+    stored in `directory`; if it is None, or if guests are simulated, there is no storage.
     """
-    client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))
+    client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER, with_managed_fields=False))
     async with AsyncExitStack() as stack:
         storage = None
         if directory is not None and runtime.keeps_volumes:
@@ -71,11 +71,10 @@ async def run_controllers(
             no_launcher_reason=runtime.unavailable_reason,
             load_catalog=catalog.load if with_catalog else tuple,
         )
-        namespaces = _build_namespaces(client, controllers, transport)
+        controllers.add_loop(_build_namespaces(client, controllers, transport))
         collector = GarbageCollector(client, [kind for kind in list_stored() if kind is not Event])
         await stack.enter_async_context(controllers.running())
         await stack.enter_async_context(collector.running(supervisor))
-        await stack.enter_async_context(namespaces.running(supervisor))
         await stack.enter_async_context(supervisor.running(EVENT_EXPIRY, EventExpiry(client, time.time).run))
         yield controllers
 
@@ -87,16 +86,24 @@ async def run_controllers_forever(
     supervisor: Supervisor,
     *,
     with_catalog: bool,
-    on_running: Callable[[], None],
+    on_change: Callable[[Controllers | None], None],
 ) -> None:
-    """Run the controllers until cancelled; the supervisor retries if they cannot start."""
-    async with run_controllers(server, runtime, directory, supervisor=supervisor, with_catalog=with_catalog):
-        on_running()
-        await asyncio.Event().wait()
+    """
+    Run the controllers until cancelled; the supervisor retries if they cannot start.
+
+    `on_change` is called with the controllers when they run, and with None when they stop.
+    """
+    running = run_controllers(server, runtime, directory, supervisor=supervisor, with_catalog=with_catalog)
+    async with running as controllers:
+        on_change(controllers)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            on_change(None)
 
 
 def list_stored(*, namespaced: bool = False) -> list[type[Model]]:
-    """Return the structs of all kinds that are stored, or only of namespaced ones."""
+    """Return the structs of all kinds that are stored; if `namespaced` is True, only of namespaced kinds."""
     structs: dict[tuple[str, str], type[Model]] = {}
     for kind in KINDS:
         stored = not is_create_only(kind) and {"list", "watch", "delete"} <= set(list_verbs(kind))

@@ -1,5 +1,5 @@
 """
-Named disk images: each is a DataVolume with the image, and a DataSource with its defaults.
+Named disk images: each image has a DataVolume with its content, and a DataSource with its defaults.
 
 The DataSource's label marks it as an image.
 """
@@ -26,7 +26,7 @@ from virtshape.api.cdi import (
     StorageSpec,
 )
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.core.volume import VolumeResourceRequirements
+from virtshape.api.core.claimspec import VolumeResourceRequirements
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.quantity import Quantity
@@ -35,7 +35,7 @@ from virtshape.api.wellknown import BIND_NOW
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.launcher.images.clone import copy_file
-from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS, InferredRole
+from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS, InferredRole, read_key
 from virtshape.standalone.storage.layout import Layout
 
 T = TypeVar("T", bound=Model)
@@ -44,7 +44,7 @@ IMAGE_LABEL: Final = "virtshape.io/image"
 POLL_SECONDS: Final = 0.2
 Stage = Literal["copying", "importing"]
 ReportProgress = Callable[[Stage, float], None]
-"""Called with the stage of adding an image and its progress in percent."""
+"""A function that is called while an image is added, with the current stage and its progress in percent."""
 
 
 class Default(Struct, frozen=True):
@@ -140,7 +140,7 @@ async def add_image(client: Client, directory: Path, wanted: NewImage, report_pr
 
 
 async def stage_upload(layout: Layout, file: Path, key: str, report_progress: ReportProgress) -> None:
-    """Copy a file into the uploads directory, and rename the copy to the key when it is complete."""
+    """Copy a file into the uploads directory under a temporary name; rename the complete copy to the job's key."""
     target = layout.upload(key)
     partial = target.with_name(f".{key}.partial")
 
@@ -178,7 +178,7 @@ async def _discard(client: Client, made: Iterable[Model]) -> None:
 
 
 async def list_images(client: Client, namespace: str = "") -> list[Image]:
-    """Return all images in a namespace, or in all namespaces."""
+    """Return the DataSources in a namespace, or in all namespaces, as images."""
     found = await client.list(DataSource, namespace)
     return [await describe_image(client, source) for source in found.items]
 
@@ -197,7 +197,7 @@ async def describe_image(client: Client, source: DataSource) -> Image:
         status=_describe_status(source, volume),
         size=capacity.get("storage", ""),
         created=metadata.creation_timestamp or "",
-        **_read_defaults(metadata),
+        **_read_defaults(metadata, claim.metadata if claim is not None else None),
     )
 
 
@@ -212,12 +212,13 @@ def _describe_status(source: DataSource, volume: DataVolume | None) -> str:
     return "Ready" if ready.status == "True" else ready.reason or "NotReady"
 
 
-def _read_defaults(metadata: ObjectMeta) -> dict[str, str]:
+def _read_defaults(source: ObjectMeta, claim: ObjectMeta | None) -> dict[str, str]:
+    """Return the default instance type and preference of the DataSource; missing defaults are read from its claim."""
     found = {}
     for role, names in NAME_KEYS.items():
-        for keys, suffix in ((names, ""), (KIND_KEYS[role], "_kind")):
-            labelled = (metadata.labels or {}).get(keys.label, "")
-            found[f"default_{role}{suffix}"] = (metadata.annotations or {}).get(keys.annotation, labelled)
+        read_from = source if read_key(source, names) or claim is None else claim
+        found[f"default_{role}"] = read_key(read_from, names) or ""
+        found[f"default_{role}_kind"] = read_key(read_from, KIND_KEYS[role]) or ""
     return found
 
 

@@ -1,4 +1,4 @@
-"""Integrity check of a database: the store's own checks, and whether each object matches its key. Read-only."""
+"""Check a database without changing it: the store's own checks, and whether each object matches its key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ _read = msgspec.json.Decoder(_Stored).decode
 
 
 def check_database(path: Path) -> list[str]:
-    """Return descriptions of the problems in a database; if many objects are invalid, only of the first ones."""
+    """Return descriptions of the problems in a database; if many objects are invalid, describe only the first."""
     if faults := check_file(path):
         return faults
     invalid = list(_list_invalid(path))

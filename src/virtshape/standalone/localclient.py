@@ -1,7 +1,7 @@
 """
-API client for the commands of a data directory: through the running server, else through a server in this process.
+API client for commands on a data directory: requests go to its running server or else to a server in this process.
 
-Access to the files includes the keys, so the client has admin permissions.
+The directory contains the admin's credentials, so the client has admin permissions.
 """
 
 from collections.abc import AsyncIterator
@@ -12,9 +12,9 @@ from typing import Final
 from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
-from virtshape.standalone.inprocess import connect
-from virtshape.standalone.location import read_access
+from virtshape.standalone.inprocesstransport import connect
 from virtshape.standalone.server import Settings, assemble
+from virtshape.standalone.serveraccess import read_access
 from virtshape.store.lock import Lock, find_holder
 
 MANAGER: Final = "virtshape"
@@ -22,7 +22,7 @@ MANAGER: Final = "virtshape"
 
 @asynccontextmanager
 async def open_client(directory: Path) -> AsyncIterator[Client]:
-    """Yield a client for the system in a data directory."""
+    """Yield an API client for a data directory."""
     access = read_access(directory)
     if find_holder(directory) is not None:
         client = RestClient(HttpTransport(access), manager=MANAGER)

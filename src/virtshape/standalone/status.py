@@ -1,7 +1,7 @@
 """
-Status of the system in a data directory: whether it runs, its address, health checks and number of objects.
+Status of the server that uses a data directory: whether it runs, its address, health checks and number of objects.
 
-Reads files and the server's health endpoint; changes nothing.
+The status is read from files and from the server's health and metrics endpoints.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from msgspec import Struct
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.http import HttpTransport
 from virtshape.client.transport import Call
-from virtshape.standalone.guests.running import list_running_guests
-from virtshape.standalone.location import UnknownSystemError, read_access
+from virtshape.standalone.guests.stopguests import list_running_guests
+from virtshape.standalone.serveraccess import UnknownSystemError, read_access
 from virtshape.store.errors import DatabaseError
 from virtshape.store.lock import find_holder
 from virtshape.store.store import FILE_NAME
@@ -24,11 +24,12 @@ from virtshape.store.summary import summarize
 
 HEALTH_SECONDS: Final = 3.0
 _CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*?)(?: \(not required\))?)$", re.MULTILINE)
-_RESTARTS: Final = re.compile(r'^virtshape_task_restarts_total\{task="([^"]+)"\} (\d+)$', re.MULTILINE)
+_RESTARTS_NAME: Final = "virtshape_task_restarts_total"
+_RESTARTS: Final = re.compile(rf'^{_RESTARTS_NAME}{{task="([^"]+)"}} (\d+)(?:\.0)?$', re.MULTILINE)
 
 
 class CheckResult(Struct, rename="camel"):
-    """A health check of the server; `restarts` counts those of the background task of the same name."""
+    """A health check of the server; `restarts` counts restarts of the background task with the same name."""
 
     name: str
     passed: bool
@@ -37,13 +38,13 @@ class CheckResult(Struct, rename="camel"):
 
 
 class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """Status of the system in a data directory. Fields without a default are always in the output."""
+    """Status of the server that uses a data directory. Fields without a default are always in the output."""
 
     data_directory: str
     running: bool
     healthy: bool
     problem: str = ""
-    """Why the system is not healthy, or why its status cannot be read."""
+    """Why the server is not healthy, or why its status cannot be read."""
     pid: int | None = None
     since: str | None = None
     url: str | None = None
@@ -72,12 +73,12 @@ def read_status(directory: Path) -> SystemStatus:
 
 
 async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
-    """Return the problems that the server's health endpoint reports, as text that may be empty, and all checks."""
+    """Return the server's problems as text, which is empty if the server is healthy, and the results of all checks."""
     try:
         transport = HttpTransport(read_access(directory), call_seconds=HEALTH_SECONDS, connect_seconds=HEALTH_SECONDS)
         try:
             health = await transport.call(Call("GET", "/readyz?verbose"))
-            metrics = await transport.call(Call("GET", "/metrics"))
+            metrics = await transport.call(Call("GET", f"/metrics?name[]={_RESTARTS_NAME}"))
         finally:
             await transport.close()
     except UnknownSystemError:

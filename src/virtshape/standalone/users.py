@@ -1,4 +1,4 @@
-"""Users of a system: adds and removes their credentials and role bindings together."""
+"""Add and remove users of a standalone server, with their credentials and role bindings."""
 
 from pathlib import Path
 from typing import Final, Literal
@@ -11,7 +11,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Binding
 from virtshape.apiserver.auth.users import Directory, create_user, remove_user
 from virtshape.client.protocol import Client
-from virtshape.standalone.location import read_access
+from virtshape.standalone.serveraccess import read_access
 
 _STRUCTS: Final[dict[str, type[Binding]]] = {"RoleBinding": RoleBinding, "ClusterRoleBinding": ClusterRoleBinding}
 
@@ -26,7 +26,7 @@ class Grant(Struct, frozen=True, kw_only=True):
 
 
 async def grant_access(client: Client, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
-    """Create a user's credentials and bindings; return the kubeconfig, with the given server address if any."""
+    """Create a user's credentials and bindings; return the kubeconfig, with `url` as its server if it is given."""
     if grant.namespace:
         await client.get(Namespace, grant.namespace)  # raises before anything is created
     new = create_user(
@@ -42,7 +42,7 @@ async def grant_access(client: Client, directory: Path, name: str, grant: Grant,
         try:
             await client.create(binding)
         except StatusError as error:
-            if error.reason != "AlreadyExists":  # the name encodes its content, so an existing binding is the same
+            if error.reason != "AlreadyExists":  # the name is derived from the content, so an existing binding is equal
                 raise
     return new.kubeconfig
 

@@ -48,13 +48,15 @@ def test_backup_contains_database_keys_and_configuration(system: Path, tmp_path:
 
 def test_failed_backup_is_removed(system: Path, tmp_path: Path) -> None:
     _change(system, "DELETE FROM log WHERE resource = 'namespaces'")
-    with pytest.raises(DatabaseError, match=r"the copy of .* is corrupt: 5 of: current state without its revision"):
+    with pytest.raises(
+        DatabaseError, match=r"the copy of .* is corrupt: current objects without their revision in the log: 5"
+    ):
         copy_system(system, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
 def test_backup_of_a_directory_without_a_database_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="no virtshape system in"):
+    with pytest.raises(DatabaseError, match="is not a data directory of virtshape"):
         copy_system(tmp_path, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
@@ -64,7 +66,7 @@ def test_backup_of_a_directory_without_a_database_is_refused(tmp_path: Path) -> 
     [
         ("UPDATE log SET value = 'nonsense' WHERE name = 'default'", "is not a valid object"),
         ('UPDATE log SET value = replace(value, \'"name":"default"\', \'"name":"other"\')', "contains default/other"),
-        ("UPDATE current SET revision = 999 WHERE name = 'default'", "without its revision in the log"),
+        ("UPDATE current SET revision = 999 WHERE name = 'default'", "without their revision in the log"),
     ],
     ids=["not JSON", "other name", "missing object"],
 )
@@ -91,7 +93,7 @@ def test_status_of_a_stopped_server_changes_no_files(system: Path) -> None:
     assert [name for name in sorted(path.name for path in system.iterdir()) if "-" not in name] == before
 
 
-def test_json_status_of_a_stopped_server_contains_healthy_false(system: Path) -> None:
+def test_json_status_of_a_stopped_server_reports_that_it_is_not_healthy(system: Path) -> None:
     assert msgspec.to_builtins(read_status(system))["healthy"] is False
 
 

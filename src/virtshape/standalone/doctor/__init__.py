@@ -1,1 +1,1 @@
-"""Checks whether a machine can run the server and guests."""
+"""Check whether a machine can run the server and guests."""

@@ -1,8 +1,8 @@
 """
-Checks whether a machine can run the server and guests, with the command that fixes each problem.
+Check whether a machine can run the server and guests, and suggest a command that fixes each problem.
 
-Pure: evaluates facts that were collected before. `virtshape doctor` prints all checks; `virtshape up`
-prints only those with problems.
+The functions only evaluate facts that were collected before. `virtshape doctor` prints all checks; `virtshape up`
+prints only checks that found a problem.
 """
 
 import shlex
@@ -21,9 +21,9 @@ Status = Literal["ok", "warning", "failure"]
 
 MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 256 << 20
-"""Below this, overlays of guests cannot be created."""
+"""Minimum free space, below which the disk overlays of guests cannot be created."""
 FEW_FREE_BYTES: Final = 4 << 30
-"""Below this, the first images may fill the disk."""
+"""Recommended free space, below which the first images may fill the disk."""
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,7 +33,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Status
     message: str
     fix: str = ""
-    """The command that fixes the problem, or what to change if no command can."""
+    """The command that fixes the problem, or what to change if no command can fix it."""
     packages: tuple[str, ...] = ()
     """Debian packages that the fix installs."""
     builds_binding: bool = False
@@ -46,16 +46,16 @@ class Diagnosis(Struct, frozen=True):
     problems: list[Check]
     fixes: list[str]
     summary: str
-    """What does not work at all; empty if everything works at least in part."""
+    """What does not work at all; empty if everything works, even if slowly or with restrictions."""
 
 
 def check_host(facts: Facts) -> list[Check]:
-    """Return all checks in the order in which to fix them."""
+    """Return all checks in the order in which their problems should be fixed."""
     return [*check_server(facts), *check_guests(facts)]
 
 
 def check_server(facts: Facts) -> list[Check]:
-    """Return the checks of what the server needs."""
+    """Return the checks for everything that the server requires."""
     return [
         _check_python(facts),
         _check_directory(facts),
@@ -66,7 +66,7 @@ def check_server(facts: Facts) -> list[Check]:
 
 
 def check_guests(facts: Facts) -> list[Check]:
-    """Return the checks of what guests need in addition."""
+    """Return the checks for everything that guests require in addition."""
     return [
         _check_program(facts, "QEMU", facts.qemu_package, facts.qemu_version, "the emulator"),
         _check_program(facts, "qemu-img", "qemu-utils", None, "QEMU's disk tool"),
@@ -99,7 +99,7 @@ def diagnose_machine(facts: Facts, *, guests: bool) -> Diagnosis:
 
 
 def explain_failures(checks: Iterable[Check], facts: Facts) -> str:
-    """Return why guests cannot run and how to fix that; empty if they can."""
+    """Return why guests cannot run and how to fix that; empty if guests can run."""
     failed = [check for check in checks if check.status == "failure"]
     reasons = "; ".join(check.message for check in failed)
     return (
@@ -108,7 +108,7 @@ def explain_failures(checks: Iterable[Check], facts: Facts) -> str:
 
 
 def list_fixes(checks: Iterable[Check], facts: Facts) -> list[str]:
-    """Return the fixes for checks that are not ok; one command does all installations and builds."""
+    """Return the fixes for checks that are not ok; one command installs all packages and builds the binding."""
     needed = [check for check in checks if check.status != "ok"]
     packages = tuple(dict.fromkeys(name for check in needed for name in check.packages))
     builds = any(check.builds_binding for check in needed)
@@ -118,7 +118,7 @@ def list_fixes(checks: Iterable[Check], facts: Facts) -> list[str]:
 
 
 def _format_setup(facts: Facts, packages: tuple[str, ...], *, builds_binding: bool = False) -> str:
-    """Return the command that installs Debian packages and builds libvirt's Python binding."""
+    """Return the command that installs Debian packages, and builds libvirt's Python binding if requested."""
     steps = [f"{_sudo(facts)}apt-get install -y {' '.join(packages)}"] if packages else []
     if builds_binding and facts.checkout:
         again = " --reinstall-package libvirt-python" if facts.binding_error else ""

@@ -1,4 +1,4 @@
-"""Collects facts about the machine for the checks. Read-only."""
+"""Collect facts about the machine for the checks."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.firmwares import find_firmwares
 from virtshape.launcher.node.hardware import KVM_DEVICE, has_virtualization
 from virtshape.launcher.node.requirements import BINDING, find_emulator, find_missing_packages, get_emulator_package
-from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
+from virtshape.standalone.serveraccess import DEFAULT_HOST, DEFAULT_PORT
 from virtshape.store.lock import find_holder
 
 Kvm = Literal["works", "no device", "no CPU support", "denied"]
@@ -34,7 +34,7 @@ _VERSION: Final = re.compile(r"v?(\d+\.\d+[.\d]*)")
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """Facts about a machine; by default everything works."""
+    """Facts about a machine; the defaults describe one on which everything works."""
 
     python: tuple[int, int, int] = (3, 11, 2)
     user: int = 1000
@@ -43,19 +43,19 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The user that guests run as."""
     directory: str = "/var/lib/virtshape"
     directory_owner: int | None = 1000
-    """None if the directory does not exist yet."""
+    """The user that owns the directory; None if it does not exist yet."""
     directory_mode: int = 0o700
     directory_writable: bool = True
     """Whether files can be created in the directory or, if it does not exist yet, the directory itself."""
     free_bytes: int = 100 << 30
     host: str = DEFAULT_HOST
     port: int | None = DEFAULT_PORT
-    """None to skip the check."""
+    """The port to check; None to skip the check."""
     port_error: str = ""
     server_pid: int | None = None
     """The process id of the server that uses the directory, if one runs."""
     kubectl: str | None = ""
-    """Its version; None if it is not installed, empty if it was not run."""
+    """The version of kubectl; None if kubectl is not installed, empty if it was not run."""
     missing_packages: tuple[str, ...] = ()
     """Missing packages that guests need."""
     qemu_package: str = "qemu-system-x86"
@@ -66,7 +66,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     missing_build_packages: tuple[str, ...] = ()
     """Missing packages for building libvirt's Python binding."""
     checkout: str = ""
-    """The source checkout that this process runs from, if it has uv."""
+    """The source checkout that this process runs from; empty if the checkout's .venv has no uv."""
     kvm: Kvm = "works"
     mount_obstacle: str = ""
     """Why guests have no mount namespace; empty if they have one, or run as the current user."""
@@ -88,7 +88,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
     found = directory.stat() if directory.exists() else None
     holder = find_holder(directory) if found is not None and os.access(directory, os.X_OK) else None
     binding_missing = BINDING in missing_packages
-    with ThreadPoolExecutor() as pool:  # each probe waits for a process
+    with ThreadPoolExecutor() as pool:  # parallel, because each probe waits for a process
         binding = pool.submit(_try_binding) if probes and not binding_missing else None
         network = pool.submit(check_isolation, account) if probes else None
     binding_error = binding.result() if binding is not None else ""
@@ -123,7 +123,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
 
 
 def check_kvm(account: Account, device: Path = KVM_DEVICE, cpuinfo: Path = Path("/proc/cpuinfo")) -> Kvm:
-    """Return whether guests of this account can use KVM, and if not, why."""
+    """Return `works` if guests that run as this account can use KVM, otherwise the reason why they cannot."""
     if not has_virtualization(cpuinfo.read_text()):
         return "no CPU support"
     if not device.exists():
@@ -137,7 +137,7 @@ def _get_existing(directory: Path) -> Path:
 
 
 def _try_port(host: str, port: int) -> str:
-    """Return why the address cannot be listened on; empty if it can."""
+    """Return why a server cannot listen on the address; empty if it can."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -151,7 +151,7 @@ def _try_port(host: str, port: int) -> str:
 
 
 def _try_binding() -> str:
-    """Return why libvirt's binding cannot be loaded; try it in a subprocess, because libvirt cannot be unloaded."""
+    """Try to load libvirt's binding in a subprocess; return why this fails, or an empty string if it succeeds."""
     ran = subprocess.run(
         [sys.executable, "-c", "import libvirt"], capture_output=True, text=True, check=False, timeout=_SECONDS
     )

@@ -1,7 +1,7 @@
 """
-Files of a guest's volumes: writes them where its launcher process reads them, and issues service account tokens.
+Write the files of a guest's volumes where its launcher process reads them, and request service account tokens.
 
-Only root and the guest can read them.
+Only root and the guest can read the files.
 """
 
 import shutil
@@ -19,11 +19,15 @@ from virtshape.controllers.storage.files import Files, IssueToken
 from virtshape.controllers.storage.mounts import Mount
 
 TOKEN_SECONDS: Final = 365 * 24 * 3600
-"""Lifetime of the token: long, because tokens in running guests are not renewed."""
+"""Lifetime of a service account token in a guest; long, because tokens in running guests are not renewed."""
 
 
 def write_mounts(directory: Path, mounts: Mapping[str, Mount]) -> dict[str, str]:
-    """Return the path of each volume's source; sources given as file contents are written into the directory."""
+    """
+    Clear the directory, write the files of volumes into it, and return the path of each volume's source.
+
+    A source that is already a path is returned unchanged.
+    """
     shutil.rmtree(directory, ignore_errors=True)
     return {
         name: mount if isinstance(mount, str) else _write(directory / name, mount) for name, mount in mounts.items()

@@ -24,7 +24,8 @@ def explain_host_disk(path: str, directory: Path) -> str:
     except (NotReadyError, UnusableVolumeError) as error:
         return f"hostDisk {path} is not allowed: {error}"
     allowed = f"use a file below {', '.join(roots)}" if roots else "no directory is allowed"
-    return f"hostDisk {path} is not allowed: {allowed}; an administrator lists them in hostDisks.roots of config.yaml"
+    remedy = "an administrator can allow directories with hostDisks.roots in config.yaml"
+    return f"hostDisk {path} is not allowed: {allowed}; {remedy}"
 
 
 def _is_near(path: str, roots: list[str]) -> bool:
@@ -34,7 +35,7 @@ def _is_near(path: str, roots: list[str]) -> bool:
 
 
 def find_host_disks(vmi: VirtualMachineInstance, directory: Path) -> dict[str, str]:
-    """Return the image paths by volume name; raise NotReadyError for a disk that the instance may not use."""
+    """Return the image paths by volume name, and create images if requested; raise NotReadyError for unusable disks."""
     volumes = enumerate(vmi.spec.volumes or ())
     wanted = [(number, one.name, one.host_disk) for number, one in volumes if one.host_disk is not None]
     roots = _read_roots(directory) if wanted else []

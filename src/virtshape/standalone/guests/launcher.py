@@ -14,9 +14,10 @@ from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import Mount
 from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.gueststatus import GuestStatus
-from virtshape.controllers.vmi.hotplug import VolumeProblem
 from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import phase_of
+from virtshape.controllers.vmi.volumehotplugstatus import VolumeProblem
+from virtshape.daemon.guestreports import read_report
 from virtshape.launcher.controlprotocol import SetMemory, SetVcpus
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.account import parse_users
@@ -31,7 +32,6 @@ from virtshape.standalone.guests.files import write_mounts
 from virtshape.standalone.guests.hostdisks import find_host_disks
 from virtshape.standalone.guests.node import choose_cpus, count_cpus, describe_node
 from virtshape.standalone.guests.persistentstate import PersistentStates
-from virtshape.standalone.guests.reportreader import read_report
 from virtshape.standalone.guests.volumehotplug import VolumeSync
 
 
@@ -42,11 +42,11 @@ class Mounts(Protocol):
         """Return the sources of all volumes, by volume name."""
 
     async def get_claim_path(self, vmi: VirtualMachineInstance, volume: str) -> str:
-        """Return the path of the claim of one volume."""
+        """Return the path of one volume's claim."""
 
 
 FindVm = Callable[[str, str], str | None]
-"""Returns the uid of the VM with a namespace and name, or None."""
+"""A function that returns the uid of a VM, given its namespace and name, or None if there is no such VM."""
 
 
 class QemuLauncher:
@@ -106,7 +106,7 @@ class QemuLauncher:
         return replace(guest, user=self._directories.get_account(uid).user)
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
-        """Shut the guest down within its grace period; return True once it is removed."""
+        """Shut the guest down within its grace period; return True once the guest is removed."""
         uid = vmi.metadata.uid or ""
         report = self._guests.find(uid)
         if report is not None and not report.final:
@@ -123,7 +123,7 @@ class QemuLauncher:
         self._states.drop(uid)
 
     async def keep_only(self, uids: Collection[str]) -> None:
-        """Remove all guests and persistent state except those of these instances and VMs."""
+        """Remove all guests and persistent state, except those of instances and VMs with these uids."""
         for uid in self._directories.list_guests():
             if uid not in uids:
                 await self._guests.remove(uid)
@@ -188,7 +188,7 @@ class QemuLauncher:
         return report is not None and report.final
 
     async def _resize(self, uid: str, spec: VirtualMachineInstanceSpec) -> None:
-        """Change the guest to the size of its instance, once for each size."""
+        """Resize the guest to the size in its instance's spec; request each size only once."""
         wanted = _measure(spec)
         if uid not in self._sizes:
             request = self._guests.find_launch_request(uid)

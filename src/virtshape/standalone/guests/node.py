@@ -51,7 +51,7 @@ def describe_node(host: Host, name: str, now: str) -> Node:
 
 
 def describe_missing_isolation(host: Host) -> str:
-    """Return which isolation from the machine's files is missing, and why; empty if none is."""
+    """Return a message about missing isolation from the machine's files, and its cause; empty if nothing is missing."""
     if not host.mount_obstacle:
         return ""
     return (
@@ -100,6 +100,6 @@ def count_cpus(spec: VirtualMachineInstanceSpec) -> int:
 
 
 def choose_cpus(count: int, cpus: Iterable[int], taken: Iterable[int]) -> tuple[int, ...] | None:
-    """Return this number of free CPUs; None if there are not enough."""
+    """Return this number of free CPUs; None if too few CPUs are free."""
     free = sorted(set(cpus) - set(taken))
     return tuple(free[:count]) if len(free) >= count else None

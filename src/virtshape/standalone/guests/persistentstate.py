@@ -1,5 +1,5 @@
 """
-Persistent state of VMs, such as TPM state and firmware variables: one directory for each VM, kept until it is deleted.
+Persistent state of VMs, such as TPM state and firmware variables: one directory per VM, kept until the VM is deleted.
 
 Instances without a VM have their own directory.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.ownerreferences import find_controller
-from virtshape.controllers.pods.state import has_state
+from virtshape.controllers.pods.persistentstateclaim import has_state
 from virtshape.launcher.node.directories import validate_uid
 
 
@@ -21,7 +21,7 @@ class PersistentStates:
         self, directory: Path, list_used: Callable[[], Collection[str]], find_vm: Callable[[str, str], str | None]
     ) -> None:
         """
-        `list_used` returns the directories that guests use.
+        Set up the state directories; `list_used` returns those that guests use.
 
         `find_vm` returns the uid of the VM with a namespace and name, or None.
         """
@@ -53,13 +53,13 @@ class PersistentStates:
         self.sweep()
 
     def keep_only(self, uids: Collection[str]) -> None:
-        """Remove all state except that of these VMs and instances."""
+        """Remove all state except that of VMs and instances with these uids, once no guest uses it."""
         kept = self._directory.iterdir() if self._directory.exists() else ()
         self._gone.update(path.name for path in kept if path.name not in uids)
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove unused state that is due for removal."""
+        """Remove the state of deleted VMs and instances that no guest uses any more."""
         if not self._gone:
             return
         used = set(self._list_used())

@@ -57,7 +57,7 @@ class QemuGuestStreams:
         return format_agent_response(query, answer)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
-        """Return the end of the log of the first serial console."""
+        """Return the end of the first serial console's log."""
         return await asyncio.to_thread(read_tail, self._get_directory(vmi) / SERIAL_LOG)
 
     def _get_directory(self, vmi: VirtualMachineInstance) -> Path:

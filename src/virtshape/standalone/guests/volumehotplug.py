@@ -1,4 +1,4 @@
-"""Attach the hotpluggable volumes of an instance to its running guest, and detach those that it no longer has."""
+"""Attach the hotpluggable volumes of an instance to its running guest, and detach volumes that were removed from it."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,12 +8,12 @@ from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume, is_hotpluggable
 from virtshape.controllers.storage.files import NotReadyError
-from virtshape.controllers.vmi.hotplug import DETACHING_REASON, VolumeProblem
+from virtshape.controllers.vmi.volumehotplugstatus import DETACHING_REASON, VolumeProblem
 from virtshape.launcher.node.volumehotplug import VolumeHotplug
 from virtshape.launcher.report import Report
 
 GetClaimPath = Callable[[VirtualMachineInstance, str], Awaitable[str]]
-"""Returns the path of the claim of a volume; raises NotReadyError if the claim cannot be used."""
+"""A function that returns the path of a volume's claim, or raises NotReadyError if the claim cannot be used."""
 
 ATTACH_FAILED: Final = "FailedAttachVolume"
 DETACH_FAILED: Final = "FailedDetachVolume"
@@ -22,7 +22,7 @@ RETRY_SECONDS: Final = 5.0
 
 
 class VolumeSync:
-    """Brings the volumes of running guests in line with their instances."""
+    """Attaches and detaches volumes of running guests, as the specs of their instances require."""
 
     def __init__(self, hotplug: VolumeHotplug, get_claim_path: GetClaimPath) -> None:
         self._hotplug = hotplug
@@ -33,7 +33,7 @@ class VolumeSync:
         """Last failure of each volume, and when to try again."""
 
     async def sync(self, uid: str, vmi: VirtualMachineInstance, report: Report) -> Mapping[str, VolumeProblem]:
-        """Attach and detach volumes; return the problems of those that are not as requested, by name."""
+        """Attach and detach volumes; return why volumes are not attached or detached yet, by volume name."""
         disks = {disk.name: disk for disk in vmi.spec.domain.devices.disks or ()}
         wanted = [one for one in vmi.spec.volumes or () if is_hotpluggable(one) and one.name in disks]
         granted = self._granted.get(uid)
@@ -57,7 +57,7 @@ class VolumeSync:
         return problems
 
     def forget(self, uid: str) -> None:
-        """Forget a guest that was removed."""
+        """Drop the state of a removed guest."""
         self._granted.pop(uid, None)
         for known in [key for key in self._failures if key[0] == uid]:
             del self._failures[known]
@@ -79,7 +79,7 @@ class VolumeSync:
 
     async def _detach(self, uid: str, name: str) -> VolumeProblem:
         """
-        Ask the guest to release the volume; return why it is still attached.
+        Ask the guest to release the volume; return why the volume is still attached.
 
         The request is repeated from time to time, because a booting guest ignores it.
         """

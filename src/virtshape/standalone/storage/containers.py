@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from msgspec import MsgspecError, Struct
 
+from virtshape.api.launcherpod import DEMO_IMAGE
 from virtshape.controllers.storage.datavolumestatus import retry_delay
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, ContainerDisk
@@ -31,14 +32,14 @@ from virtshape.standalone.storage.registrycredentials import get_registry_creden
 from virtshape.supervise.supervisor import Supervisor
 
 _log = logging.getLogger(__name__)
-_DEMO_IMAGES: Final[dict[str, Flavour]] = {"virtshape.local/demo": "cloud", "virtshape.local/demo-full": "full"}
+_DEMO_IMAGES: Final[dict[str, Flavour]] = {DEMO_IMAGE: "cloud", f"{DEMO_IMAGE}-full": "full"}
 """`demo` has virtio drivers and starts fastest; `demo-full` also has drivers for emulated hardware."""
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
 CACHE_SECONDS: Final = 10.0
-"""How long a found image is used without another check."""
+"""How long the path of an image is used without checking the image again."""
 ABANDONED_SECONDS: Final = 900.0
-"""How long a failed pull is remembered after the last instance asked for it; longer than the longest delay."""
+"""How long a pull is remembered after the last request for its image; longer than the longest retry delay."""
 MAX_PULL_SECRET_BYTES: Final = 64 << 10
 """Maximum size of a pull secret."""
 
@@ -78,7 +79,7 @@ class _Failure(Struct):
 
 
 class _Found(Struct):
-    """The path of an image, and until when it is used without a check."""
+    """The path of an image, and the time until which it is used without a check."""
 
     path: str
     until: float
@@ -97,7 +98,7 @@ class FetchedDisks:
         self._asked: dict[str, float] = {}
 
     async def get(self, wanted: ContainerDisk) -> str:
-        """Return the path of the image; raise NotReadyError while it is being pulled or after a failure."""
+        """Return the path of the image; raise NotReadyError while the image is being pulled or after a failure."""
         if len(wanted.logins) > MAX_PULL_SECRET_BYTES:
             raise NotReadyError(
                 "ErrImagePull",
@@ -133,7 +134,7 @@ class FetchedDisks:
         raise NotReadyError(PULLING, f"pulling image {wanted.image}{shown}")
 
     async def _forget_abandoned(self) -> None:
-        """Forget failures and finished pulls of images that no instance has asked for in a while."""
+        """Forget failures and finished pulls of images that no instance has requested for ABANDONED_SECONDS."""
         before = self._clock() - ABANDONED_SECONDS
         for key in [key for key, asked in self._asked.items() if asked < before]:
             job = self._jobs.find(key, "fetch", 0)
@@ -143,7 +144,7 @@ class FetchedDisks:
                     known.pop(key, None)
 
     def _recall(self, key: str) -> str | None:
-        """Return the path if the image was found recently: an instance that waits asks repeatedly."""
+        """Return the cached path of an image that was requested recently, or None."""
         now = self._clock()
         self._found = {name: one for name, one in self._found.items() if one.until > now}
         found = self._found.get(key)
@@ -188,7 +189,7 @@ def list_demo_files(layout: Layout) -> dict[str, str]:
 
 
 def ensure_demo(image: str, layout: Layout, progress: Progress) -> None:
-    """Build the demo guest if the image name refers to one."""
+    """Ensure that the demo guest exists if the image name refers to one."""
     wanted = parse_reference(image)
     for name, flavour in _DEMO_IMAGES.items():
         if parse_reference(name) == wanted:

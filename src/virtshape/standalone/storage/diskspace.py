@@ -1,8 +1,8 @@
 """
 Disk space limits of imports and uploads, and a reserve that keeps the database writable.
 
-The reserve counts free space and inodes of the data directory's file system. It stops imports, uploads and copies; it
-does not limit what guests write to their volumes.
+The reserve consists of free space and free inodes in the data directory's file system. Imports, uploads and copies stop
+before they use the reserve, but guests can use it by writing to their volumes.
 """
 
 import os
@@ -21,7 +21,7 @@ MARGIN: Final = 64 << 20
 RESERVE: Final = 1 << 30
 """Default reserve in bytes."""
 MIN_FREE_INODES: Final = 1000
-"""Free inodes that uploads, imports and copies leave."""
+"""Minimum number of inodes that uploads, imports and copies leave free."""
 MAX_IMAGE_BYTES: Final = 100 << 30
 """Default maximum size of a disk or file without a requested size."""
 IMAGE_CACHE_BYTES: Final = 20 << 30
@@ -38,7 +38,7 @@ class DiskSpace(Struct, frozen=True):
     image_cache: int = IMAGE_CACHE_BYTES
 
     def require(self, wanted: int = 0) -> None:
-        """Raise NoSpaceError if this many more bytes would not leave the reserve free, or if inodes are short."""
+        """Raise NoSpaceError if `wanted` more bytes would not leave the reserve free, or if too few inodes are free."""
         system = os.statvfs(self.directory)
         if system.f_files and system.f_favail < MIN_FREE_INODES:  # some file systems have no fixed number of inodes
             raise NoSpaceError(
@@ -54,7 +54,7 @@ class DiskSpace(Struct, frozen=True):
             )
 
     def guard(self, progress: Progress) -> Progress:
-        """Return a progress function that stops the job when less than the reserve is free."""
+        """Return a progress function that raises NoSpaceError, to stop the job, if less than the reserve is free."""
 
         def report(done: int, total: int | None) -> None:
             self.require()

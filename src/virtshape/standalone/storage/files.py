@@ -1,7 +1,7 @@
 """
 Disk image files of volumes: create, resize, copy, remove.
 
-All functions may block. After a failure, the previous state is unchanged.
+All functions may block. A new or copied image appears only when it is complete.
 """
 
 import os
@@ -28,14 +28,14 @@ def make_directory(path: Path) -> None:
 
 
 def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
-    """Create an empty, sparse image; allocate its blocks if `preallocated`."""
+    """Create an empty image, which is sparse unless `preallocated` is set."""
     with replace_file(target) as partial:
         partial.touch(mode=0o600)
         resize(partial, size, preallocated=preallocated)
 
 
 def is_image(path: Path) -> bool:
-    """Return True if the disk image exists; raise RefusedImageError if it is not a regular file."""
+    """Return True if the disk image exists; raise RefusedImageError if the image is not a regular file."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -46,7 +46,7 @@ def is_image(path: Path) -> bool:
 
 
 def grow(image: Path, size: int) -> None:
-    """Enlarge an image; leave it unchanged if it is large enough."""
+    """Enlarge an image; leave an image that is large enough unchanged."""
     descriptor = os.open(image, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         if os.fstat(descriptor).st_size < size:
@@ -95,7 +95,7 @@ def remove(path: Path) -> None:
 
 
 def remove_directory(path: Path) -> None:
-    """Remove a directory and its content; rename it first, so that it is never seen incomplete."""
+    """Remove a directory and its content; rename it first, so that no incomplete directory remains under its name."""
     removed = path.with_name(f".{path.name}.going")
     for _ in range(2):  # the first pass removes leftovers of an earlier attempt
         if removed.exists():

@@ -1,7 +1,7 @@
 """
 Background jobs in threads, identified by key: a few run at a time, and callers poll their progress.
 
-An unexpected exception fails the job and its supervised task, which restarts the job until the caller ends it.
+An unexpected exception fails the job and its supervised task, which restarts the job until the caller stops it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ QUICK_SECONDS: Final = 0.05
 STOP_SECONDS: Final = 2.0
 
 Task = Callable[[Progress], int]
-"""Runs a job, reports its progress, and returns the size of the result."""
+"""A function that runs a job, reports its progress, and returns the size of the result."""
 
 
 class Job:
@@ -68,7 +68,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
 
     def find(self, key: str, purpose: str, attempt: int) -> Job | None:
-        """Return the job of a key if it has this purpose and is not an earlier attempt."""
+        """Return the job of a key; None if the job has another purpose or belongs to an earlier attempt."""
         job = self._jobs.get(key)
         return job if job is not None and job.purpose == purpose and job.attempt >= attempt else None
 
@@ -85,7 +85,7 @@ class Jobs:
         writes: str = "",
     ) -> JobStatus:
         """
-        Stop the previous job of this key, start a new one, and return its status after a moment.
+        Stop the previous job of this key, start a new one, and return its status after a short wait.
 
         `title` is the object or image that the job is for, and appears in logs and health checks.
         """
@@ -95,8 +95,7 @@ class Jobs:
             STORAGE_JOBS, lambda: self._run(job, task, wake), item=f"{purpose} {title}", finishes=True
         )
         job.running.task.add_done_callback(lambda _: wake())
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(job.running.first_attempt_done.wait(), QUICK_SECONDS)
+        await job.running.wait_for_first_attempt(QUICK_SECONDS)
         return job.work
 
     async def _run(self, job: Job, task: Task, wake: Wake) -> None:
@@ -111,11 +110,11 @@ class Jobs:
                 raise
 
     async def end(self, *keys: str) -> None:
-        """Stop jobs and wait for them, up to a timeout; a job that does not react stops later."""
+        """Stop jobs and wait for them, up to a timeout; a job that does not respond in time stops later."""
         jobs = [job for key in keys if (job := self._jobs.pop(key, None)) is not None]
         for job in jobs:
             job.stop.set()
-            if job.running is not None and job.work.state != "running":  # it waits for its turn or its restart
+            if job.running is not None and job.work.state != "running":  # the job is queued or being restarted
                 job.running.task.cancel()
         running = [job.running.task for job in jobs if job.running is not None]
         if running:
@@ -151,7 +150,7 @@ def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
         failure: Exception | None = None
         try:
             action()
-        except StopIteration as error:  # a future cannot raise it
+        except StopIteration as error:  # a future cannot raise StopIteration
             failure = RuntimeError("StopIteration")
             failure.__cause__ = error
         except Exception as error:  # noqa: BLE001 - raised where the future is awaited

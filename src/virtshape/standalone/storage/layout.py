@@ -14,7 +14,7 @@ PROVISIONER: Final = "virtshape.io/local"
 
 
 _MAX_NAME_LENGTH: Final = 200
-"""Bytes; leaves space for prefixes and suffixes of temporary file names."""
+"""Maximum length in bytes, which leaves space for the prefixes and suffixes of temporary file names."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 
 
@@ -44,7 +44,7 @@ class Layout(Struct, frozen=True):
         return self.volume(name) / DISK_IMAGE
 
     def locate(self, volume: Volume) -> Path:
-        """Return the path that users of a volume get: its directory, or its image for a block device."""
+        """Return the path of a volume: the volume's directory, or its image for a block device."""
         return self.image(volume.name) if volume.mode == "Block" else self.volume(volume.name)
 
     @property
@@ -65,7 +65,7 @@ class Layout(Struct, frozen=True):
         return self.snapshot(name) / "content"
 
     def upload(self, key: str) -> Path:
-        """Return the path of the uploaded file for a job; it appears there when it is complete."""
+        """Return the path of the uploaded file for a job; the file appears there when it is complete."""
         return self.uploads / validate_name(key)
 
     @property

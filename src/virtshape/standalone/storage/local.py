@@ -1,7 +1,7 @@
 """
 Local storage: a volume is a directory with a sparse disk image, in the data directory.
 
-Schedules jobs; the functions that move data run in threads.
+This module schedules jobs; the functions that move data run in threads.
 """
 
 import asyncio
@@ -11,12 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from virtshape.controllers.storage.protocol import Copy, FillRequest, JobStatus, StorageError, Upload, Volume, Wake
+import msgspec
+
+from virtshape.controllers.storage.protocol import (
+    Container,
+    Copy,
+    FillRequest,
+    JobStatus,
+    StorageError,
+    Upload,
+    Volume,
+    Wake,
+)
 from virtshape.launcher.images.atomic import remove_leftovers, write_atomically
 from virtshape.launcher.images.errors import ImageError, NoSpaceError
 from virtshape.launcher.images.progress import Progress
+from virtshape.resolve.imagedefaults import ImageDefaults
 from virtshape.standalone.storage.diskspace import read_disk_space
-from virtshape.standalone.storage.fetcher import ImageFetcher
 from virtshape.standalone.storage.files import (
     copy_volume,
     grow,
@@ -26,12 +37,14 @@ from virtshape.standalone.storage.files import (
     remove,
     remove_directory,
 )
+from virtshape.standalone.storage.imagefetcher import ImageFetcher
+from virtshape.standalone.storage.imports import Fetcher, measure_source, populate_volume
 from virtshape.standalone.storage.jobs import Jobs
 from virtshape.standalone.storage.layout import PROVISIONER, Layout
-from virtshape.standalone.storage.populate import Fetcher, measure_source, populate_volume
 from virtshape.supervise.supervisor import Supervisor
 
 _FILLED: Final = "filled"
+_DEFAULTS: Final = "defaults"
 
 
 class LocalStorage:
@@ -48,11 +61,11 @@ class LocalStorage:
         return PROVISIONER
 
     def locate(self, volume: Volume) -> str:
-        """Return the path of a volume: its directory, or its image for a block device."""
+        """Return the path of a volume: the volume's directory, or its image for a block device."""
         return str(self._layout.locate(volume))
 
     async def make(self, volume: Volume) -> None:
-        """Create the volume or enlarge it to its size; its content is kept."""
+        """Create the volume or enlarge it to its size; existing content is preserved."""
         await _try(partial(self._make, volume, with_image=volume.mode == "Block"))
 
     async def make_usable(self, volume: Volume) -> None:
@@ -73,7 +86,7 @@ class LocalStorage:
         await _try(partial(remove_directory, self._layout.volume(name)))
 
     async def measure(self, key: str, owner: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
-        """Return the status of the job that measures the volume size for a request; start it if necessary."""
+        """Return the status of the job that measures the volume size for a request; start the job if necessary."""
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
             return job.work
@@ -95,7 +108,7 @@ class LocalStorage:
         self, key: str, owner: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake
     ) -> JobStatus:
         """
-        Return the status of the job that populates the volume; start it if necessary.
+        Return the status of the job that populates the volume; start the job if necessary.
 
         The content appears in the volume only when it is complete.
         """
@@ -116,11 +129,19 @@ class LocalStorage:
             remove_leftovers(self._layout.volume(volume.name))
             with _clearing(scratch):
                 populate_volume(self._layout, key, volume, request, self._fetcher, space.guard(progress))
+            if isinstance(request.source, Container):
+                defaults = self._fetcher.read_image_defaults(request.source, progress, policy="IfNotPresent")
+                write_atomically(scratch / _DEFAULTS, msgspec.json.encode(defaults))
             write_atomically(scratch / _FILLED, volume.name.encode())
             return volume.size
 
         reads = request.source.volume.name if isinstance(request.source, Copy) else ""
         return await self._jobs.begin(key, "fill", attempt, task, wake, title=owner, reads=reads, writes=volume.name)
+
+    async def read_image_defaults(self, key: str) -> ImageDefaults:
+        """Return the defaults of the image that a finished job imported; empty for other jobs."""
+        path = self._layout.work(key) / _DEFAULTS
+        return msgspec.json.decode(path.read_bytes(), type=ImageDefaults) if path.exists() else ImageDefaults()
 
     def _waits_for_upload(self, key: str, request: FillRequest) -> bool:
         return isinstance(request.source, Upload) and not self._layout.upload(key).exists()
@@ -132,18 +153,18 @@ class LocalStorage:
         await _try(partial(remove_directory, self._layout.work(key)))
 
     async def keep_only(self, keys: Collection[str]) -> None:
-        """Remove the files of all jobs except these."""
+        """Remove the files of all jobs except those with these keys."""
         for directory in (self._layout.scratch, self._layout.uploads):
             for path in directory.iterdir() if directory.exists() else ():
                 if path.name not in keys:
                     await _try(partial(remove, path))
 
     def is_being_copied(self, name: str) -> bool:
-        """Return True if a job reads the volume, so that it must not be written."""
+        """Return True if a job reads the volume, so that no guest may write to it."""
         return self._jobs.is_reading(name)
 
     async def take_snapshot(self, name: str, owner: str, volume: Volume, wake: Wake) -> JobStatus:
-        """Return the status of the job that copies the volume; start it if necessary."""
+        """Return the status of the job that copies the volume; start the job if necessary."""
         target = self._layout.snapshot(name)
         if (target / _FILLED).exists():
             return JobStatus(state="done", progress=100.0, size=volume.size)
@@ -169,13 +190,13 @@ class LocalStorage:
         await _try(partial(remove_directory, self._layout.snapshot(name)))
 
     async def close(self) -> None:
-        """Stop all jobs; they resume at the next start."""
+        """Stop all jobs; unfinished jobs resume at the next start."""
         await self._jobs.close()
 
 
 @contextmanager
 def _clearing(scratch: Path) -> Iterator[None]:
-    """Remove a job's temporary files if the disk is full, so that other jobs have space."""
+    """If the block raises NoSpaceError, remove the job's temporary files, so that other jobs have space."""
     try:
         yield
     except NoSpaceError:
@@ -194,7 +215,7 @@ async def _try(action: "partial[None]") -> None:
 
 @asynccontextmanager
 async def open_storage(directory: Path, supervisor: Supervisor) -> AsyncIterator[LocalStorage]:
-    """Yield the storage of a data directory while the block runs."""
+    """Yield the storage of a data directory; stop all jobs at the end of the `async with` block."""
     storage = LocalStorage(directory, ImageFetcher(Layout(directory)), supervisor)
     try:
         yield storage

@@ -20,7 +20,7 @@ MAX_ENTRIES: Final = 1_000_000
 DEEPEST: Final = 128
 """Maximum depth of directories."""
 _BLOCK: Final = 4096
-"""Bytes that a directory counts as. A volume may have one entry for each block of this size."""
+"""Size in bytes that is counted for each directory. A volume may have one entry for each block of this size."""
 _CHUNK: Final = 1 << 20
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -48,7 +48,7 @@ class Usage:
         self.add_bytes(size)
 
     def add_bytes(self, count: int) -> None:
-        """Count bytes of a file, and check both limits."""
+        """Count bytes of a file, and check the limits of entries and bytes."""
         self.bytes += count
         if self._entries > self.most_entries:
             raise RefusedImageError(
@@ -71,12 +71,12 @@ def open_directory(name: str | Path, parent: int | None = None) -> Iterator[int]
 
 
 def create_file(name: str, parent: int) -> int:
-    """Create a private file and return its descriptor; raise FileExistsError if it exists."""
+    """Create a private file and return its descriptor; raise FileExistsError if the file exists."""
     return os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
 
 
 def copy_directory(source: Path, target: Path, size: int, progress: Progress) -> None:
-    """Copy the files of a volume into one of `size` bytes; check that they fit before the first is copied."""
+    """Copy the files of a volume into one of `size` bytes; check that all files fit before copying the first one."""
     with open_directory(source) as old, open_directory(target) as new:
         needed = Usage("the source", size)
         _measure(old, needed, 1)
@@ -113,7 +113,7 @@ def _copy(source: int, target: int, usage: Usage, progress: Progress, total: int
 
 
 def _scan(directory: int, depth: int) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield names and stats of a directory's entries; raise RefusedImageError for what cannot be copied."""
+    """Yield the name and status of each directory entry; raise RefusedImageError for entries that cannot be copied."""
     if depth > DEEPEST:
         raise RefusedImageError(f"the source has a path with more than {DEEPEST} directories")
     with os.scandir(directory) as entries:

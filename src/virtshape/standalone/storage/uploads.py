@@ -34,7 +34,7 @@ class UploadDirectory:
 
     @asynccontextmanager
     async def receive(self, upload: IncomingUpload, is_wanted: Callable[[], bool]) -> AsyncIterator["UploadFile"]:
-        """Receive an upload while the block runs; check and keep it if the block ends without an error."""
+        """Receive an upload during the `async with` block; check and store it if the block ends without an error."""
         try:
             target, space = self._layout.upload(upload.key), read_disk_space(self._layout.directory)
         except (StorageError, ImageError) as error:
@@ -109,7 +109,7 @@ def get_limit(upload: IncomingUpload, space: DiskSpace) -> int:
 
 
 def require_upload_fits(path: Path, upload: IncomingUpload, space: DiskSpace) -> None:
-    """Raise UploadSinkError if the file is not a usable image; sync it to disk otherwise."""
+    """Raise UploadSinkError if the file is empty or not a usable image; otherwise, sync the file to disk."""
     try:
         form, _, size = read_format(path)
         if size == 0:

@@ -55,7 +55,7 @@ def test_machine_with_all_requirements_passes_all_checks() -> None:
     ],
     ids=["none", "warning", "no guests wanted", "guests", "server", "server and guests"],
 )
-def test_doctor_summary_names_what_does_not_work(
+def test_doctor_summary_lists_failed_checks(
     facts: dict[str, Any], guests: bool, summary: str, problems: list[str]
 ) -> None:
     diagnosis = diagnose_machine(Facts(**facts), guests=guests)
@@ -79,7 +79,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
         "cannot be written to",
         "chmod u+rwx /var/lib/virtshape",
     ),
-    "directory that cannot be made": (
+    "directory that cannot be created": (
         "data directory",
         {"directory_owner": None, "directory_writable": False},
         "failure",

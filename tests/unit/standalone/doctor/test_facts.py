@@ -13,7 +13,7 @@ from virtshape.standalone.doctor.facts import check_kvm, gather_facts
 CAPABLE = "processor : 0\nflags : fpu vmx\n"
 
 
-def test_data_directory_facts_are_found_before_and_after_its_creation(tmp_path: Path) -> None:
+def test_data_directory_is_inspected_before_and_after_its_creation(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "data"
     before = gather_facts(directory, "127.0.0.1", None, versions=False, probes=False)
     assert (before.directory_owner, before.directory_writable, before.server_pid) == (None, True, None)
@@ -25,7 +25,7 @@ def test_data_directory_facts_are_found_before_and_after_its_creation(tmp_path: 
     assert list(directory.iterdir()) == [], "nothing must be written"
 
 
-def test_free_port_and_port_in_use_are_distinguished(tmp_path: Path) -> None:
+def test_port_that_the_server_cannot_use_is_found(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -8,7 +8,7 @@ import pytest
 from virtshape.standalone.guests.files import write_mounts
 
 
-def test_mount_files_are_private_and_paths_unchanged(tmp_path: Path) -> None:
+def test_mount_contents_are_written_to_private_files(tmp_path: Path) -> None:
     directory = tmp_path / "mounts"
     written = write_mounts(directory, {"disk": "/somewhere", "settings": {"a": b"1", "deep/b": b"2"}})
     assert written == {"disk": "/somewhere", "settings": str(directory / "settings")}

@@ -17,7 +17,7 @@ def test_bridges_of_networks_come_from_the_configuration(tmp_path: Path) -> None
     assert find_bridges(PLUGGED, tmp_path) == {"pod": "br0", "dev/office": "br1"}
 
 
-def test_configuration_is_not_read_without_bridges(tmp_path: Path) -> None:
+def test_configuration_is_read_only_if_an_interface_uses_a_bridge(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("networks: 7")
     assert find_bridges(build_instance(build_interface(masquerade={}), **POD_NETWORK), tmp_path) == {}
     with pytest.raises(NotReadyError, match="networks"):

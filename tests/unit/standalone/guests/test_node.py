@@ -81,7 +81,7 @@ def test_node_without_kvm_reports_emulated_cpu_models() -> None:
     assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})
 
 
-def test_missing_mount_namespaces_are_reported_in_a_condition() -> None:
+def test_node_without_mount_namespaces_reports_the_reason_in_a_condition() -> None:
     node = describe_node(Host(mount_obstacle="unshare: Operation not permitted"), "here", STAMP)
     conditions = (node.status and node.status.conditions) or []
     assert [(condition.type, condition.status, condition.reason) for condition in conditions] == [
@@ -100,7 +100,7 @@ def test_missing_mount_namespaces_are_reported_in_a_condition() -> None:
         ("restricted", "pasta is missing", ("False", "NoNetworkNamespaces", "forwarded ports: pasta is missing")),
     ],
 )
-def test_network_access_of_guests_is_reported_in_a_condition(
+def test_node_reports_the_network_isolation_of_guests_in_a_condition(
     isolation: Isolation, reason: str, expected: tuple[str, str, str]
 ) -> None:
     node = describe_node(Host(isolation=isolation, isolation_reason=reason), "here", STAMP)
@@ -119,7 +119,7 @@ def test_network_access_of_guests_is_reported_in_a_condition(
         ({"sockets": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}, 3),
     ],
 )
-def test_dedicated_cpus_include_one_for_the_emulator_thread(cpu: JsonObject | None, count: int) -> None:
+def test_number_of_dedicated_cpus_includes_an_isolated_emulator_thread(cpu: JsonObject | None, count: int) -> None:
     assert count_cpus(build_vmi(domain={"cpu": cpu}).spec) == count
 
 

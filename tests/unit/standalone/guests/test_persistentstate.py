@@ -68,6 +68,6 @@ def test_state_of_vms_deleted_during_downtime_is_removed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("owner", ["..", "../guests/another", "uid-of-another-vm", "/etc"])
-def test_forged_owner_reference_gives_no_access_to_state(tmp_path: Path, owner: str) -> None:
+def test_forged_owner_reference_grants_no_access_to_the_state_of_a_vm(tmp_path: Path, owner: str) -> None:
     assert PersistentStates(tmp_path, list, find_vm).ensure(build(owner, **TPM)) == str(tmp_path / "i1")
     assert [path.name for path in tmp_path.iterdir()] == ["i1"]

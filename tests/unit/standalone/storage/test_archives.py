@@ -67,11 +67,11 @@ def test_archives_of_gnu_tar_are_extracted_unchanged(tmp_path: Path, form: str) 
     assert (found.st_mode & 0o7777, int(found.st_mtime)) == (0o755, 1_000_000_000)
 
 
-def test_long_file_names_in_an_archive_are_kept(tmp_path: Path) -> None:
+def test_long_file_names_in_an_archive_are_not_truncated(tmp_path: Path) -> None:
     assert list_files(unpack(tmp_path, build_archive(build_member(LONG, size=3)))) == {LONG: bytes(3)}
 
 
-def test_later_entry_replaces_an_earlier_one(tmp_path: Path) -> None:
+def test_later_archive_entry_replaces_an_earlier_entry(tmp_path: Path) -> None:
     assert list_files(unpack(tmp_path, build_archive(build_member("a", size=9), a=b"new"))) == {"a": b"new"}
 
 
@@ -128,20 +128,22 @@ def test_unsafe_archives_are_refused_and_removed(tmp_path: Path, archive: bytes,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "tar", "target"]
 
 
-def test_directories_implied_by_names_count_as_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directories_implied_by_file_names_count_as_archive_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trees, "MAX_ENTRIES", 100)
     with pytest.raises(RefusedImageError, match="more than 100 files and directories"):
         unpack(tmp_path, build_directory_bomb(1))
 
 
-def test_link_chain_longer_than_path_max_writes_nothing_outside(tmp_path: Path) -> None:
+def test_link_chain_longer_than_path_max_writes_nothing_outside_the_volume(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     with pytest.raises(RefusedImageError, match="contains a symbolic link"):
         unpack(tmp_path, build_long_chain(victim), size=64 * MIB)
     assert not victim.exists()
 
 
-def test_python_of_debian_12_extracts_archives(tmp_path: Path) -> None:
+def test_archives_are_extracted_with_the_python_of_debian_12(tmp_path: Path) -> None:
     python = Path("/usr/bin/python3")
     site = next(Path(one) for one in sys.path if one.endswith("site-packages"))
     version = subprocess.run([python, "--version"], capture_output=True, text=True, check=False).stdout

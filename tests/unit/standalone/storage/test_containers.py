@@ -86,7 +86,9 @@ async def test_no_image_is_removed_while_a_launch_request_cannot_be_read(
     assert "removing unused container images failed" in caplog.text
 
 
-async def test_failed_pull_is_forgotten_if_no_instance_asks_for_it(disks: FetchedDisks, clock: Clock) -> None:
+async def test_backoff_of_a_failed_pull_is_reset_if_no_instance_requests_the_image(
+    disks: FetchedDisks, clock: Clock
+) -> None:
     async def fail(image: str) -> str:
         with pytest.raises(NotReadyError) as failed:
             await find(disks, ContainerDisk(image=image))
@@ -99,7 +101,7 @@ async def test_failed_pull_is_forgotten_if_no_instance_asks_for_it(disks: Fetche
     await fail("Not another name")
     assert await fail("Not a name") == "ErrImagePull"
     clock.now += retry_delay(1)
-    assert await fail("Not a name") == "ErrImagePull"  # with remembered failures, the delay would be longer
+    assert await fail("Not a name") == "ErrImagePull"  # the delay would be longer if earlier failures counted
 
 
 async def test_too_large_pull_secret_is_refused(disks: FetchedDisks) -> None:

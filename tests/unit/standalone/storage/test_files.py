@@ -1,4 +1,4 @@
-"""Disk images and directories of volumes as files."""
+"""Files of volumes: disk images and directories are created, copied and removed."""
 
 import io
 import os
@@ -49,7 +49,7 @@ def test_volume_with_an_image_is_copied_as_an_image(tmp_path: Path) -> None:
     assert (target / "disk.img").read_bytes() == (b"x" * 512).ljust(MIB, b"\0")
 
 
-def test_link_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
+def test_symlink_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"s" * 512)
     source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
     (source / "disk.img").symlink_to(tmp_path / "secret")
@@ -72,7 +72,7 @@ def test_volume_with_files_is_copied_file_by_file(tmp_path: Path) -> None:
     assert (target / "link").is_symlink()
 
 
-def test_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
+def test_copy_of_an_empty_volume_is_an_empty_image(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
     copy_volume(source, target, MIB, ignore)
     assert (target / "disk.img").stat().st_size == MIB
@@ -88,7 +88,7 @@ def test_copy_of_a_volume_larger_than_the_claim_is_refused(tmp_path: Path, name:
     assert list(target.iterdir()) == []
 
 
-def test_source_with_too_many_entries_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_volume_with_too_many_entries_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "MAX_ENTRIES", 3)
     source, target = make_volume(tmp_path / "a", one=b"", two=b""), make_volume(tmp_path / "b")
     (source / "x" / "y").mkdir(parents=True)
@@ -97,7 +97,7 @@ def test_source_with_too_many_entries_is_not_copied(tmp_path: Path, monkeypatch:
     assert list(target.iterdir()) == []
 
 
-def test_source_with_too_deep_directories_is_not_copied(tmp_path: Path) -> None:
+def test_volume_with_too_deep_directories_is_not_copied(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
     source.joinpath(*["d"] * 128).mkdir(parents=True)
     with pytest.raises(RefusedImageError, match="more than 128 directories"):
@@ -105,7 +105,7 @@ def test_source_with_too_deep_directories_is_not_copied(tmp_path: Path) -> None:
     assert list(target.iterdir()) == []
 
 
-def test_source_with_a_pipe_is_not_copied(tmp_path: Path) -> None:
+def test_volume_that_contains_a_pipe_is_not_copied(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a", one=b""), make_volume(tmp_path / "b")
     os.mkfifo(source / "pipe")
     with pytest.raises(RefusedImageError, match="a device, pipe or socket, 'pipe'"):
@@ -157,7 +157,7 @@ def test_interrupted_removal_of_a_directory_is_completed(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_links_and_directories_are_removed(tmp_path: Path) -> None:
+def test_files_and_directories_are_removed_and_missing_paths_ignored(tmp_path: Path) -> None:
     make_volume(tmp_path / "a", file=b"")
     (tmp_path / "b").write_bytes(b"")
     for name in ("a", "b", "c"):
@@ -174,7 +174,7 @@ def pack(path: Path, **files: bytes) -> Path:
     return path
 
 
-def test_archive_is_extracted_completely_or_not_at_all(tmp_path: Path) -> None:
+def test_extracted_archive_replaces_existing_directories(tmp_path: Path) -> None:
     target, scratch = make_volume(tmp_path / "target"), make_volume(tmp_path / "scratch")
     (target / "etc").mkdir()
     (target / "etc" / "old").write_bytes(b"")

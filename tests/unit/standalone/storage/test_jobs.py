@@ -16,7 +16,7 @@ from virtshape.supervise.supervisor import Supervisor
 
 
 def ignore_end() -> None:
-    """Do nothing when a job ends."""
+    """Ignore the end of a job."""
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_patient")
-async def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
+async def test_short_job_finishes_before_begin_returns_and_wakes_the_caller() -> None:
     jobs, woken = Jobs(Supervisor()), asyncio.Event()
     work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set, title="default/disk")
     assert work == JobStatus(state="done", progress=100.0, size=7)
@@ -50,7 +50,7 @@ async def test_short_job_finishes_within_begin_and_wakes_the_caller() -> None:
             JobStatus(state="failed", message="No space left on device: /a"),
         ),
     ],
-    ids=["refused", "not arrived", "no space"],
+    ids=["refused", "transfer failed", "no space"],
 )
 async def test_storage_job_failure_is_reported(error: Exception, work: JobStatus) -> None:
     def fail(_: Progress) -> int:
@@ -80,7 +80,7 @@ async def test_unexpected_failure_is_reported_to_the_caller_and_the_supervisor(
     assert "background task storage-jobs/fill default/disk failed: ValueError: a bug; restarting in" in caplog.text
     assert [record for record in caplog.records if record.exc_info]
 
-    await jobs.end("a")  # controllers do this before they retry
+    await jobs.end("a")  # controllers end a failed job before they retry
     assert supervisor.list_checks() == {"storage-jobs": failing}
     repaired.set()
     work = await jobs.begin("a", "fill", 1, fail, woken.set, title="default/disk")
@@ -89,7 +89,7 @@ async def test_unexpected_failure_is_reported_to_the_caller_and_the_supervisor(
 
 
 @pytest.mark.usefixtures("_patient")
-async def test_stop_iteration_fails_the_job_like_other_exceptions() -> None:
+async def test_job_that_raises_stop_iteration_fails_as_with_other_exceptions() -> None:
     def fail(_: Progress) -> int:
         return next(iter([]))
 
@@ -100,7 +100,7 @@ async def test_stop_iteration_fails_the_job_like_other_exceptions() -> None:
 
 
 @pytest.mark.usefixtures("_patient")
-async def test_supervisor_repeats_a_job_that_failed_unexpectedly_unless_it_is_ended() -> None:
+async def test_supervisor_retries_an_unexpectedly_failed_job_unless_it_was_ended() -> None:
     jobs, runs = Jobs(Supervisor(BACKOFF)), 0
 
     def fail_once(_: Progress) -> int:
@@ -149,7 +149,7 @@ async def test_storage_job_reports_progress_and_can_be_stopped() -> None:
     assert not jobs.is_reading("v1")
 
 
-async def test_number_of_concurrent_jobs_is_limited() -> None:
+async def test_number_of_concurrent_storage_jobs_is_limited() -> None:
     jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
     await jobs.begin("a", "fill", 0, hold(gate), ignore_end, title="default/disk")
     done = asyncio.Event()
@@ -159,7 +159,7 @@ async def test_number_of_concurrent_jobs_is_limited() -> None:
     await jobs.close()
 
 
-async def test_end_of_a_job_does_not_wait_if_the_job_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_close_does_not_wait_for_a_job_that_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.standalone.storage.jobs.STOP_SECONDS", 0.05)
     gate = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Uploads into the data directory: complete uploads are inspected, and all others are removed."""
+"""Uploads into the data directory: complete uploads are inspected, and incomplete ones are removed."""
 
 import asyncio
 import gzip
@@ -19,7 +19,7 @@ RAW = b"disk" * 1000
 
 
 class UploadFixture:
-    """An upload directory with helpers that send uploads and read their files."""
+    """An upload directory, with methods that send uploads and read their files."""
 
     def __init__(self, directory: Path) -> None:
         self.inbox = UploadDirectory(Layout(directory))
@@ -40,7 +40,7 @@ def box(tmp_path: Path) -> UploadFixture:
     return UploadFixture(tmp_path)
 
 
-async def test_uploaded_file_is_complete_and_private(box: UploadFixture) -> None:
+async def test_uploaded_file_has_all_data_and_is_readable_only_by_its_owner(box: UploadFixture) -> None:
     await box.send(RAW[:10], b"", RAW[10:])
     (path,) = box.directory.iterdir()
     assert (path.name, path.read_bytes(), path.stat().st_mode & 0o777) == ("k1", RAW, 0o600)
@@ -88,7 +88,7 @@ async def test_upload_to_a_claim_without_size_is_accepted(box: UploadFixture) ->
     assert box.list() == ["k1"]
 
 
-async def test_upload_stops_at_the_disk_reserve(tmp_path: Path) -> None:
+async def test_upload_that_would_use_the_reserved_disk_space_is_refused(tmp_path: Path) -> None:
     box = UploadFixture(tmp_path)
     (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
     with pytest.raises(UploadSinkError, match=r"the disk is full: .* are reserved for the database") as refused:
@@ -109,7 +109,7 @@ async def test_second_upload_to_a_claim_is_refused(box: UploadFixture) -> None:
     assert box.list() == ["k1"]
 
 
-async def test_upload_to_a_claim_that_no_longer_waits_is_removed(box: UploadFixture) -> None:
+async def test_upload_to_a_claim_that_no_longer_waits_for_one_is_removed(box: UploadFixture) -> None:
     with pytest.raises(UploadSinkError, match="no longer waits"):
         await box.send(RAW, is_wanted=lambda: False)
     assert box.list() == []

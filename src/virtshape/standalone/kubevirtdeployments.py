@@ -1,5 +1,5 @@
 """
-Deployments of the components, for clients that wait for KubeVirt's: `virt-operator`, `virt-api` and `virt-controller`.
+Deployments for clients that wait for KubeVirt's Deployments: `virt-operator`, `virt-api` and `virt-controller`.
 
 All components run in the server's process, so there are no pods. A component is ready if the process is ready and,
 except for the API, the controllers run.
@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.apps import Deployment, DeploymentCondition, DeploymentStatus
+from virtshape.api.deployment import Deployment, DeploymentCondition, DeploymentStatus
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.api.times import format_time
@@ -50,7 +50,7 @@ def build_deployment(name: str, image: str) -> JsonObject:
 
 
 class ComponentStatus:
-    """Keeps the status of the Deployments up to date."""
+    """Updates the status of the Deployments."""
 
     def __init__(self, client: Client, supervisor: Supervisor) -> None:
         self._client = client
@@ -59,7 +59,7 @@ class ComponentStatus:
         self._has_controllers = False
 
     def note_controllers(self) -> None:
-        """Note that the controllers run; later failures are reported by the checks of their tasks."""
+        """Record that the controllers run; later failures are reported by the checks of their tasks."""
         self._has_controllers = True
         self._changed.set()
 
@@ -82,7 +82,7 @@ class ComponentStatus:
             if status != deployment.status:
                 await self._client.update_status(replace(deployment, status=status))
         except StatusError as error:
-            if error.code != 404:  # a deleted Deployment returns at the next start
+            if error.code != 404:  # a deleted Deployment is created again at the next start
                 raise
 
     def _find_failure(self, name: str) -> str:

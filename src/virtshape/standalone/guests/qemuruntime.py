@@ -1,4 +1,8 @@
-"""QEMU runtime of the standalone server; opened in the background, because probing QEMU takes a while."""
+"""
+QEMU runtime of the standalone server.
+
+The launcher is created after the server has started, because probing QEMU takes a while.
+"""
 
 import asyncio
 import logging
@@ -33,7 +37,7 @@ _AUTHORITY: Final = ("pki", "ca.crt")
 
 
 class QemuRuntime:
-    """Runs guests in a data directory."""
+    """Runs the guests of a data directory."""
 
     keeps_volumes = True
     unavailable_reason = ""
@@ -93,7 +97,7 @@ class QemuRuntime:
             self._launcher.handle_report(uid)
 
     async def close(self) -> None:
-        """Release the guests, which keep running."""
+        """Disconnect from the guests, which keep running."""
         await self._disks.close()
         if self._guests is not None:
             await self._guests.close()

@@ -1,5 +1,5 @@
 """
-Populates volumes: fetch, decompress, inspect, convert, and move the image into place as the last step.
+Populate volumes: fetch, decompress, inspect and convert an image, and move it into place as the last step.
 
 All functions may block. Partial results stay in the scratch directory, for the next attempt to resume or remove.
 """
@@ -20,10 +20,12 @@ from virtshape.controllers.storage.protocol import (
 )
 from virtshape.launcher.images.atomic import replace_file, sync
 from virtshape.launcher.images.compression import unpack
+from virtshape.launcher.images.containerdisk import Policy
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, read_format
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.qcow2 import convert
+from virtshape.resolve.imagedefaults import ImageDefaults
 from virtshape.standalone.storage.archives import unpack_archive
 from virtshape.standalone.storage.diskspace import MARGIN, UNSIZED_ARCHIVE, DiskSpace
 from virtshape.standalone.storage.files import copy_image, copy_volume, make_blank, resize
@@ -31,7 +33,7 @@ from virtshape.standalone.storage.layout import Layout
 
 
 class Fetcher(Protocol):
-    """Fetches files, and resumes interrupted downloads."""
+    """Fetches files, resumes interrupted downloads, and reads the defaults of container images."""
 
     def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
         """Download a file of at most `limit` bytes into the scratch directory, and return its path."""
@@ -43,11 +45,16 @@ class Fetcher(Protocol):
         Other volumes share the file, so it must not be changed or moved.
         """
 
+    def read_image_defaults(
+        self, origin: Container, progress: Progress, *, policy: Policy | None = None
+    ) -> ImageDefaults:
+        """Return the default instance type and preference of a container image; the `ignored` field reports errors."""
+
 
 def populate_volume(
     layout: Layout, key: str, volume: Volume, request: FillRequest, fetcher: Fetcher, progress: Progress
 ) -> None:
-    """Populate a volume from the source of the request, as the job of this key."""
+    """Populate a volume from the request's source; `key` identifies the job."""
     target, scratch = layout.image(volume.name), layout.work(key)
     match request.source:
         case Blank():
@@ -90,7 +97,7 @@ def write_image(
     *,
     keeps_source: bool,
 ) -> None:
-    """Write a disk image from a source file; a source that need not be kept is moved instead of copied."""
+    """Write a disk image from a source file; unless `keeps_source` is set, the source file is moved or removed."""
     image = decompress_image(source, scratch, size + MARGIN, _share(progress, 0, 50))
     info = inspect_image(image, size)
     if info.format == "raw" and (image != source or not keeps_source):
@@ -110,7 +117,7 @@ def write_image(
 
 
 def decompress_image(source: Path, scratch: Path, limit: int | None, progress: Progress) -> Path:
-    """Return the image in a file: the file itself, or its decompressed content."""
+    """Return the path of the image: the source itself, or if that is compressed, its decompressed content."""
     form, _, _ = read_format(source)
     if form not in COMPRESSED:
         return source
@@ -144,7 +151,7 @@ def _fetch(origin: FillSource, scratch: Path, fetcher: Fetcher, space: DiskSpace
 
 
 def _share(progress: Progress, start: int, end: int) -> Progress:
-    """Return a progress function for one part of the job, scaled to the whole."""
+    """Return a progress function for one step of the job, scaled to the progress of the whole job."""
 
     def report(done: int, total: int | None) -> None:
         if total:

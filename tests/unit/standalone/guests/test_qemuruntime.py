@@ -8,8 +8,8 @@ import pytest
 from virtshape.launcher.host import Host
 from virtshape.launcher.netns.probe import IsolationProbe
 from virtshape.launcher.report import Report
-from virtshape.standalone.guests import runtime as module
-from virtshape.standalone.guests.runtime import QemuRuntime
+from virtshape.standalone.guests import qemuruntime as module
+from virtshape.standalone.guests.qemuruntime import QemuRuntime
 from virtshape.supervise.supervisor import Supervisor
 
 
@@ -27,7 +27,7 @@ class FakeGuests:
         """Do nothing."""
 
 
-async def test_restarted_controllers_replace_the_observer_of_guest_reports(
+async def test_controllers_replace_the_observer_of_guest_reports_when_they_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def probe(*_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Guests that keep running without a server: listing, and stopping through their launchers."""
+"""Guests that run without a server: how they are listed, and stopped through their launchers."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from tests.support.launchers import run_fake_launcher
 
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
-from virtshape.standalone.guests import running
-from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests, stop_guests
+from virtshape.standalone.guests import stopguests
+from virtshape.standalone.guests.stopguests import count_guests, list_running_guests, name_guests, stop_guests
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def test_stopping_guests_requests_a_shutdown_with_the_grace_period(places:
 async def test_guest_that_does_not_shut_down_is_killed(
     places: GuestDirectories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "MARGIN_SECONDS", 0.5)
+    monkeypatch.setattr(stopguests, "MARGIN_SECONDS", 0.5)
     with run_fake_launcher(places, "stubborn", behaviour="ignores", grace=0) as process:
         killed = await stop_guests(list_running_guests(places.data))
         assert name_guests(killed) == "default/stubborn"
@@ -50,6 +50,6 @@ async def test_guest_that_does_not_shut_down_is_killed(
 
 
 def test_long_lists_of_guests_are_shortened(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_MAX_NAMED", 1)
+    monkeypatch.setattr(stopguests, "_MAX_NAMED", 1)
     with run_fake_launcher(places, "a"), run_fake_launcher(places, "b"), run_fake_launcher(places, "c"):
         assert name_guests(list_running_guests(places.data)) == "default/a and 2 more"

@@ -1,5 +1,5 @@
 """
-Lists the running guests of a data directory and stops them, without a server.
+List the running guests of a data directory and stop them, without a server.
 
 A server leaves its guests running when it stops.
 """
@@ -63,7 +63,7 @@ def name_guests(guests: Sequence[object]) -> str:
 
 
 async def stop_guests(guests: Iterable[RunningGuest]) -> list[RunningGuest]:
-    """Shut guests down in parallel, each within its grace period; return those that had to be killed."""
+    """Shut guests down in parallel, each within its grace period; return the guests that had to be killed."""
     stopped = await asyncio.gather(*(_stop(guest) for guest in guests))
     return [guest for guest in stopped if guest is not None]
 
@@ -88,7 +88,7 @@ def _list_pids(layout: Layout, launcher: int | None) -> tuple[int, ...]:
 
 
 async def _stop(guest: RunningGuest) -> RunningGuest | None:
-    """Stop a guest; return it if its processes had to be killed."""
+    """Stop a guest; return the guest if its processes had to be killed."""
     timeout = guest.grace_seconds + MARGIN_SECONDS
     try:
         await controlclient.send_request(guest.layout.socket, Stop(grace=guest.grace_seconds))

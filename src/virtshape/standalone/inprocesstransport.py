@@ -1,7 +1,7 @@
 """
-Client transport to a server in the same process, without sockets and credentials.
+Client transport to a server in the same process, without sockets or credentials.
 
-Requests run as a given user, whom authorization and the audit log see.
+Authorization and the audit log treat each request as one from the given user.
 """
 
 from collections.abc import AsyncIterator
@@ -10,9 +10,8 @@ from typing import Final
 
 from virtshape.apiserver.audit import Caller
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
-from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.message import Request, Response, Stream
-from virtshape.apiserver.server import Server
+from virtshape.apiserver.handler import Server
+from virtshape.apiserver.message import AnyResponse, Request, Response, Stream
 from virtshape.client.errors import UnreachableError, parse_status_error
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call, Reply
@@ -28,7 +27,7 @@ class InProcessTransport:
         self._caller = Caller(user)
 
     async def call(self, call: Call) -> Reply:
-        """Return the response to a request; raise UnreachableError if it is a stream."""
+        """Return the response to a request; raise UnreachableError if the response is a stream."""
         answer = await self._ask(call)
         if not isinstance(answer, Response):
             raise UnreachableError(f"{call.target} responds with a stream: use stream()")
@@ -57,9 +56,10 @@ class InProcessTransport:
         return await answer if not isinstance(answer, AnyResponse) else answer
 
 
-def connect(server: Server, user: User = SYSTEM, *, manager: str = "") -> RestClient:
+def connect(server: Server, user: User = SYSTEM, *, manager: str = "", with_managed_fields: bool = True) -> RestClient:
     """Return a client for a server in the same process."""
-    return RestClient(InProcessTransport(server, user), manager=manager)
+    transport = InProcessTransport(server, user)
+    return RestClient(transport, manager=manager, with_managed_fields=with_managed_fields)
 
 
 async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

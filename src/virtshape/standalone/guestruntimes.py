@@ -1,4 +1,8 @@
-"""Guest runtimes of the standalone server: QEMU, simulated, or none. Each provides a launcher and guest streams."""
+"""
+Guest runtimes of the standalone server: QEMU, simulated, or none.
+
+Each runtime provides a launcher and guest streams.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +25,7 @@ LauncherName = Literal["qemu", "simulate", "none"]
 
 
 class Runtime(Protocol):
-    """Runs guests."""
+    """Runs the guests of the standalone server."""
 
     @property
     def streams(self) -> GuestStreams | None:
@@ -29,7 +33,7 @@ class Runtime(Protocol):
 
     @property
     def keeps_volumes(self) -> bool:
-        """Whether volumes are stored; simulated guests have none."""
+        """Whether volumes are stored; False for simulated guests."""
 
     @property
     def unavailable_reason(self) -> str:
@@ -46,7 +50,7 @@ class Runtime(Protocol):
 
 
 class NoRuntime:
-    """Runs no guests: instances stay pending, with the reason."""
+    """Runs no guests: instances stay pending, and `unavailable_reason` says why."""
 
     streams = None
     keeps_volumes = True
@@ -127,7 +131,7 @@ def refuse_simulated(vmi: VirtualMachineInstance) -> NoReturn:
 
 @asynccontextmanager
 async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervisor) -> AsyncIterator[Runtime]:
-    """Open the runtime of this name; if QEMU cannot run guests, open NoRuntime with the reason."""
+    """Yield the runtime with this name; if QEMU cannot run guests, yield NoRuntime with the reason."""
     if name == "simulate":
         yield SimulatedRuntime()
     elif name == "none":
@@ -136,7 +140,7 @@ async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervis
         yield NoRuntime(unavailable_reason)
     else:
         # Imported late: a server without guests does not need it.
-        from virtshape.standalone.guests.runtime import QemuRuntime
+        from virtshape.standalone.guests.qemuruntime import QemuRuntime
 
         runtime = QemuRuntime(directory, supervisor)
         try:
