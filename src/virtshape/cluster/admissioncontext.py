@@ -2,7 +2,7 @@
 Read access to cluster objects for admission and expansion decisions that run outside the API server.
 
 Objects come from informers, and from the API server if informers do not have them. Because informers may lag behind, a
-decision that rejects a request is repeated with objects read directly from the API server. Read-only.
+decision that rejects a request is repeated with objects read directly from the API server.
 """
 
 import uuid
@@ -25,6 +25,7 @@ from virtshape.client.resources import format_target, kind_of
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import INSTANCETYPE_KINDS
 from virtshape.controllers.runtime.cache import struct_of
+from virtshape.controllers.vm.sharedrevisionobjects import drop_owners
 from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.resolve.reference import Reference
 from virtshape.resolve.search import fetch_search
@@ -34,7 +35,7 @@ Require = Callable[[Reference], Awaitable[None]]
 
 CACHED: Final[tuple[type[Model], ...]] = (KubeVirt, *INSTANCETYPE_KINDS)
 MAX_LOOKUPS: Final = 64
-"""Limit of requests per decision; no valid decision needs that many."""
+"""Maximum number of requests per decision; no valid object needs that many."""
 MAX_CACHED_REVISIONS: Final = 1024
 MAX_COUNTED_OWNERS: Final = 10_000
 _FORBIDDEN: Final = 403
@@ -43,7 +44,7 @@ _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;
 
 
 class AdmissionContext:
-    """Runs decisions and reads the objects that they ask for, one after the other."""
+    """Runs decisions and reads the objects that they request, one after the other."""
 
     def __init__(self, client: RestClient, informers: Informers) -> None:
         self._client = client
@@ -53,14 +54,9 @@ class AdmissionContext:
         for kind in CACHED:
             informers.add(kind)
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether all informers have listed their objects."""
-        return all(self._informers.add(kind).synced.is_set() for kind in CACHED)
-
     async def run(self, start: Callable[[], Steps[T]], require: Require | None = None) -> T:
         """
-        Return the result of a decision; if it fails with cached objects, repeat it once with current ones.
+        Return the result of a decision; if a decision with cached objects fails, repeat it once with current objects.
 
         `require` is called before each read of an object and may raise StatusError 403.
         """
@@ -73,15 +69,15 @@ class AdmissionContext:
         return await fetch_search(start(), _Reads(self, require, is_fresh=True).answer)
 
     def find_cached(self, reference: Reference) -> Model | None:
-        """Return a cached object, or None if it is not cached; which does not mean that it does not exist."""
+        """Return a cached object, or None if the object is not cached, even if it exists."""
         return self._revisions.get(reference) or self.cluster.find(reference)
 
     def is_known_absent(self, reference: Reference) -> bool:
-        """Return True if an object that is not cached cannot exist: the configuration, once its informer has synced."""
+        """Return True for the configuration once its informer has synced: if it is not cached, it does not exist."""
         return reference == CONFIGURATION and self._informers.add(KubeVirt).synced.is_set()
 
     async def fetch(self, reference: Reference) -> Model | None:
-        """Return an object as the API server has it now, or None if it does not exist."""
+        """Return the current object from the API server, or None if it does not exist."""
         struct = struct_of(reference)
         try:
             found = await self._client.get(struct, reference.name, reference.namespace)
@@ -89,14 +85,14 @@ class AdmissionContext:
             if error.code != 404:
                 raise
             return None
-        if struct is ControllerRevision:  # revisions are immutable
-            self._revisions[reference] = found
+        if isinstance(found, ControllerRevision):
+            self._revisions[reference] = drop_owners(found)  # apart from its owners, a revision never changes
             if len(self._revisions) > MAX_CACHED_REVISIONS:
                 self._revisions.popitem(last=False)
         return found
 
     async def count_vms(self, reference: Reference) -> int:
-        """Return the number of VMs that own a revision of the object; counting stops soon after the maximum."""
+        """Return the number of VMs that own a revision of the object; stop counting at about MAX_COUNTED_OWNERS."""
         query = {
             "labelSelector": f"{OBJECT_NAME_LABEL}={reference.name},{OBJECT_KIND_LABEL}={reference.kind}",
             "limit": str(_PAGE),
@@ -113,7 +109,7 @@ class AdmissionContext:
 
 
 class _Reads:
-    """Reads the objects for one decision, each only once: from caches unless `is_fresh`, else from the API server."""
+    """Reads each object once per decision: from the API server if `is_fresh`, else from the caches if possible."""
 
     def __init__(self, context: AdmissionContext, require: Require | None, *, is_fresh: bool = False) -> None:
         self._context = context
@@ -124,7 +120,7 @@ class _Reads:
         self.used_cache = False
 
     async def answer(self, query: Query) -> Any:
-        """Return the object that the query names, or None if it does not exist; for a VMCount, the number of VMs."""
+        """Return the object that the query asks for, or None if it does not exist; for a VMCount, the number of VMs."""
         if query not in self._results:
             self._results[query] = await self._read(query)
         return self._results[query]

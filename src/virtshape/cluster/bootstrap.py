@@ -1,7 +1,7 @@
 """
 Default objects of an installation on a cluster: its configuration and, if requested, the catalog.
 
-Creates missing objects and leaves existing ones unchanged.
+Missing objects are created, and existing objects are left unchanged.
 """
 
 from virtshape import catalog
@@ -14,12 +14,12 @@ from virtshape.api.wellknown import KUBEVIRT
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.catalogsync import is_catalog_enabled
+from virtshape.controllers.commoninstancetypes import is_catalog_enabled
 from virtshape.supervise.supervisor import ExpectedError
 
 
 class InstallError(ExpectedError):
-    """Raised if default objects could not be created yet."""
+    """Default objects could not be created yet."""
 
 
 def list_defaults(*, with_catalog: bool) -> list[Model]:
@@ -28,7 +28,11 @@ def list_defaults(*, with_catalog: bool) -> list[Model]:
 
 
 async def install_defaults(client: Client, missing: list[Model]) -> None:
-    """Create the missing objects and remove those that exist from the list; raise InstallError if any are left."""
+    """
+    Create the objects in `missing`, and remove them from the list once they exist; raise InstallError if any fail.
+
+    Catalog objects are not created, but removed from the list, if the configuration disables the catalog.
+    """
     failures = []
     if not await _is_catalog_wanted(client):
         missing[:] = [item for item in missing if isinstance(item, KubeVirt)]
@@ -48,7 +52,7 @@ async def _is_catalog_wanted(client: Client) -> bool:
     try:
         return is_catalog_enabled((await client.get(KubeVirt, KUBEVIRT, KUBEVIRT)).spec.configuration)
     except (StatusError, UnreachableError):
-        return True  # nothing is configured yet, or creating the objects reports the failure
+        return True  # not configured yet, or unreachable: creating the objects then reports the error
 
 
 def build_configuration() -> KubeVirt:

@@ -1,29 +1,30 @@
 """Lifecycle of a component on a cluster: API connection, signals, certificate, informers, listener and monitoring."""
 
 import asyncio
+import contextlib
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from msgspec import Struct
 
-from virtshape.apiserver.http import Authenticate, Handler, Listener
+from virtshape.apiserver.http import Handler
 from virtshape.apiserver.limits import MAX_BODY_BYTES
+from virtshape.apiserver.listener import Authenticate, Listener
 from virtshape.apiserver.parsing import FindLimit
 from virtshape.client.access import Access
 from virtshape.client.http import HttpTransport
 from virtshape.client.informer import Informers
 from virtshape.client.rest import RestClient
-from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.manifests.naming import HEALTH_PORT, HTTPS_PORT, METRICS_PORT
 from virtshape.cluster.monitoring import Monitor, serve_monitoring
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.cluster.tls.sources import CertificateOptions
-from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.logs import is_access_logged, log_requests
-from virtshape.daemon.metrics import Family, list_task_metrics
+from virtshape.daemon.metrics.process import list_task_metrics
+from virtshape.daemon.metrics.scrape import ListFamilies, Scraper
+from virtshape.daemon.pythongc import tune_garbage_collection
 from virtshape.supervise.checks import PASSED, Check
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import CERTIFICATES
@@ -47,6 +48,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     tls: CertificateOptions
     port: int = HTTPS_PORT
     ports: Ports = Ports()
+    shutdown_delay: float = 0.0
+    """Seconds to keep serving after a signal, until the cluster stops sending requests to this process."""
 
 
 class Ready(Struct, frozen=True):
@@ -58,28 +61,35 @@ class Ready(Struct, frozen=True):
 
 
 class Server(Struct, frozen=True):
-    """The request handler of a component and everything it needs."""
+    """The request handler of a component, with its informers, certificates, metrics and background tasks."""
 
     handle: Handler
     informers: Informers
-    context: AdmissionContext
     certificates: CertificateRenewer
-    list_metrics: Callable[[], Iterable[Family]]
+    list_metrics: ListFamilies
     supervisor: Supervisor
     get_limit: FindLimit = lambda _: MAX_BODY_BYTES
     authenticate: Authenticate = lambda _: None
 
 
 async def serve(server: Server, settings: Settings, on_ready: Callable[[Ready], None]) -> None:
-    """Serve requests until cancelled, then wait for those in flight."""
+    """
+    Serve requests until cancelled; then report not ready, keep serving for the shutdown delay, and close.
+
+    A second cancellation ends the delay.
+    """
     serving: list[int] = []
     supervisor = server.supervisor
 
     def list_checks() -> dict[str, Check]:
-        checks = list_component_checks(server.context, supervisor)
-        return {**checks, "certificate": PASSED if serving else Check("no serving certificate is available yet")}
+        return {
+            **list_component_checks(server.informers, supervisor),
+            "certificate": PASSED if serving else Check("no serving certificate is available yet"),
+            "shutdown": Check("the process is shutting down") if listener.is_draining else PASSED,
+        }
 
-    monitor = Monitor(list_checks, lambda: [*server.list_metrics(), *list_task_metrics(supervisor)])
+    scraper = Scraper(lambda: [*server.list_metrics(), *list_task_metrics(supervisor)])
+    monitor = Monitor(list_checks, scraper)
     handle = log_requests(server.handle) if is_access_logged() else server.handle
     listener = Listener(handle, get_limit=server.get_limit, authenticate=server.authenticate)
     ports = settings.ports
@@ -96,13 +106,14 @@ async def serve(server: Server, settings: Settings, on_ready: Callable[[Ready], 
             on_ready(Ready(serving[0], health, metrics))
             await asyncio.Event().wait()
         finally:
-            serving.clear()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listener.drain(settings.shutdown_delay)
             await listener.stop(DRAIN_SECONDS)
 
 
-def list_component_checks(context: AdmissionContext, supervisor: Supervisor) -> dict[str, Check]:
+def list_component_checks(informers: Informers, supervisor: Supervisor) -> dict[str, Check]:
     """Return the checks that all components have: background tasks and synced informers."""
-    synced = PASSED if context.is_ready else Check("informers have not synced yet")
+    synced = PASSED if informers.are_synced else Check("informers have not synced yet")
     return {"informers-synced": synced, **supervisor.list_checks()}
 
 
@@ -113,15 +124,17 @@ class ApiConnection(Struct, frozen=True):
     client: RestClient
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def open_connection(access: Access, manager: str) -> AsyncIterator[ApiConnection]:
-    """Connect to the cluster while the block runs; `manager` is the field manager of its writes."""
+    """Connect to the cluster during the `async with` block; `manager` is the field manager of its writes."""
     transport = HttpTransport(access)
-    api = ApiConnection(transport, RestClient(transport, manager=manager, warn=lambda text: _log.warning("%s", text)))
+    client = RestClient(
+        transport, manager=manager, warn=lambda text: _log.warning("%s", text), with_managed_fields=False
+    )
     try:
-        yield api
+        yield ApiConnection(transport, client)
     finally:
-        await api.client.close()
+        await client.close()
 
 
 async def run_until_signalled(work: Awaitable[None]) -> None:

@@ -33,7 +33,7 @@ class DelegatedAuthorizer:
         self._cache: dict[Hashable, tuple[float, Decision]] = {}
 
     async def authorize(self, user: User, wanted: Attributes) -> Decision:
-        """Return whether the user may do this; raise StatusError or UnreachableError if the review fails."""
+        """Return the decision about a user's request; raise StatusError or UnreachableError if the review fails."""
         key = _cache_key(user), wanted
         known = self._cache.get(key)
         if known is not None and known[0] > self._clock():
@@ -48,7 +48,7 @@ class DelegatedAuthorizer:
 
 
 def _cache_key(user: User) -> Hashable:
-    """Return all attributes of a user that a review contains, independent of the order of request headers."""
+    """Return all user attributes in a review, as a key that does not depend on the order of request headers."""
     return user.name, user.uid, frozenset(user.groups), frozenset(user.extra.items())
 
 

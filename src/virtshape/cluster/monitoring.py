@@ -1,31 +1,29 @@
 """Health and metrics endpoints of a component, served over plain HTTP to probes and Prometheus."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from msgspec import Struct
 
-from virtshape.api.wellknown import METRICS_TEXT
 from virtshape.apiserver.discovery.health import answer_check, answer_health
-from virtshape.apiserver.http import Handler, Listener
+from virtshape.apiserver.http import Handler
+from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_not_found_response
-from virtshape.daemon.metrics import Family, render_metrics
+from virtshape.daemon.metrics.scrape import Scraper
 from virtshape.supervise.checks import PASSED, Checks
 
 LIVENESS: Final = ("livez", "healthz")
 READINESS: Final = "readyz"
 STOP_SECONDS: Final = 2.0
 
-ListMetrics = Callable[[], Iterable[Family]]
-
 
 class Monitor(Struct, frozen=True):
     """Readiness checks, liveness checks and metrics of a process."""
 
     is_ready: Checks
-    list_metrics: ListMetrics
+    scraper: Scraper
     is_alive: Checks = lambda: {"ping": PASSED}
 
     def answer_health(self, request: Request) -> Response:
@@ -45,18 +43,18 @@ class Monitor(Struct, frozen=True):
         )
         return Response(health.status, health.text.encode(), PLAIN_TEXT, NO_CACHE)
 
-    def answer_metrics(self, request: Request) -> Response:
+    def answer_metrics(self, request: Request) -> Response | Awaitable[Response]:
         """Respond to a Prometheus scrape."""
         if request.method not in ("GET", "HEAD") or request.path != "/metrics":
             return build_not_found_response()
-        return Response(200, render_metrics(self.list_metrics()), METRICS_TEXT, NO_CACHE)
+        return self.scraper.answer(request)
 
 
 @asynccontextmanager
 async def serve_monitoring(
     monitor: Monitor, host: str, health_port: int, metrics_port: int
 ) -> AsyncIterator[tuple[int, int]]:
-    """Serve both endpoints while the block runs; yield their ports, which the system chooses for 0."""
+    """Serve health and metrics during the `async with` block; yield both ports. Port 0 means any free port."""
     async with AsyncExitStack() as stack:
         health = await stack.enter_async_context(_listening(monitor.answer_health, host, health_port))
         yield health, await stack.enter_async_context(_listening(monitor.answer_metrics, host, metrics_port))

@@ -1,4 +1,4 @@
-"""Objects for admission in a cluster: from informers or requests; rejections are repeated with current objects."""
+"""Lookups for admission in a cluster: objects come from the cache, and are read again before a rejection."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from tests.support.controllers import instancetype_tree
+from tests.support.objects import object_from_tree
 from tests.support.systems import open_system
 
 from virtshape.admission.clusterstate import Query, Steps, VMCount
 from virtshape.api.apps import ControllerRevision
-from virtshape.api.codec import object_from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.meta import ObjectMeta, OwnerReference
 from virtshape.api.status import StatusError
@@ -67,17 +67,17 @@ def find_small() -> Steps[Any]:
     return find(SMALL)
 
 
-async def test_cached_objects_are_not_requested(tmp_path: Path) -> None:
+async def test_cached_objects_are_not_requested_from_the_api_server(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, informers, client), informers.running(Supervisor()):
         await informers.wait()
-        assert context.is_ready
+        assert informers.are_synced
         assert await context.run(find_small) is not None
         assert client.requested == []
 
 
-async def test_uncached_objects_are_requested(tmp_path: Path) -> None:
-    async with open_context(tmp_path) as (context, _, client):
-        assert not context.is_ready
+async def test_uncached_objects_are_requested_from_the_api_server(tmp_path: Path) -> None:
+    async with open_context(tmp_path) as (context, informers, client):
+        assert not informers.are_synced
         assert await context.run(find_small) is not None
         assert client.requested == ["VirtualMachineClusterInstancetype small"]
 
@@ -90,7 +90,7 @@ async def test_missing_object_is_rejected_after_a_request_to_the_api_server(tmp_
         assert client.requested == ["VirtualMachineClusterInstancetype small"]
 
 
-async def test_rejection_is_repeated_with_current_objects(tmp_path: Path) -> None:
+async def test_decision_is_repeated_with_current_objects_before_a_rejection(tmp_path: Path) -> None:
     async with open_context(tmp_path) as (context, informers, client):
         async with informers.running(Supervisor()):
             await informers.wait()
@@ -111,7 +111,7 @@ async def test_suggested_names_come_from_the_cache(tmp_path: Path) -> None:
         assert client.requested == []
 
 
-async def test_admission_decision_with_several_lookups_runs_once(tmp_path: Path) -> None:
+async def test_admission_decision_with_several_lookups_is_not_restarted(tmp_path: Path) -> None:
     starts = 0
 
     def search() -> Steps[list[object]]:

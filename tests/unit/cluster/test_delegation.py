@@ -44,9 +44,9 @@ async def authorize(*users: User) -> tuple[list[bool], int]:
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
-async def test_decision_is_not_reused_for_another_user(other: User) -> None:
+async def test_cached_authorization_decision_is_not_used_for_another_user(other: User) -> None:
     assert await authorize(SCOPED, other) == ([True, False], 2)
 
 
-async def test_decision_is_reused_for_the_same_user() -> None:
+async def test_cached_authorization_decision_is_used_for_the_same_user() -> None:
     assert await authorize(SCOPED, SCOPED._replace(extra=dict(SCOPED.extra))) == ([True, True], 1)

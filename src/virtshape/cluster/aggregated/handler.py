@@ -1,6 +1,7 @@
 """Request handler of the aggregated subresource API: authenticates, authorizes and dispatches requests."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
@@ -8,15 +9,16 @@ from typing import Final
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Attributes, forbidden_object_error
-from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.discovery.publishing import Publisher
-from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.message import Request
+from virtshape.apiserver.message import AnyResponse, Request, Response
+from virtshape.apiserver.requestcounters import RequestCounters
 from virtshape.apiserver.responses import build_error_response, build_not_found_response
 from virtshape.apiserver.routeerrors import unknown_path_error
 from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.guestconnections import STREAMS
 from virtshape.apiserver.subresources.info import find_info_response
 from virtshape.apiserver.subresources.route import ActionRoute, find_action
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.cluster.aggregated.identity import FrontProxy, identify
 from virtshape.cluster.delegation import DelegatedAuthorizer
@@ -40,27 +42,32 @@ class AggregatedServer:
         self._authorizer = authorizer
         self._find_proxy = find_proxy
         self._publisher = publisher
+        self.requests = RequestCounters()
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """Return the response to a request, or an awaitable of it."""
+        """Return the response to a request, or an awaitable that returns it."""
         if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
             return self._publisher.answer(request) or build_not_found_response()
+        began = time.perf_counter()
+        route = find_action(request)
+        audited = route.audited if route is not None else None
         try:
             user = identify(request, self._find_proxy())
         except StatusError as error:
-            return build_error_response(error)
-        return self._answer(request, user)
+            return self.requests.observe(request, audited, build_error_response(error), began)
+        is_stream = route is not None and route.action in STREAMS
+        return self.requests.observe(request, audited, self._answer(request, route, user), began, is_stream=is_stream)
 
     def authenticate(self, request: Request) -> None:
-        """Raise StatusError unless the request comes from the API server; only then are large bodies read."""
+        """Raise StatusError unless the request comes from the API server; called before a large body is read."""
         identify(request, self._find_proxy())
 
-    async def _answer(self, request: Request, user: User) -> AnyResponse:
+    async def _answer(self, request: Request, route: ActionRoute | None, user: User) -> AnyResponse:
         try:
-            route = find_action(request)
             if route is None:  # discovery documents are public
                 known = find_info_response(request) or self._publisher.answer(request)
-                return known or build_error_response(unknown_path_error())
+                found = known or build_error_response(unknown_path_error())
+                return found if isinstance(found, Response) else await found
             if route.verb is None:
                 message = f'{request.method} is not supported on "{route.resource}/{route.action}"'
                 raise StatusError(405, "MethodNotAllowed", message).about(ACTION_GROUP, route.resource)

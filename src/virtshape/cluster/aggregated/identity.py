@@ -1,7 +1,7 @@
 """
-The user of a request that the cluster's API server forwards: it authenticates the user and sends the name in headers.
+The user of a forwarded request: the cluster's API server authenticates the user and sends the name in headers.
 
-The headers are trusted only if the front proxy's authority issued the connection's client certificate.
+The headers are trusted only if the front proxy's CA issued the connection's client certificate.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ _KEY: Final = "requestheader-"
 
 
 class FrontProxy(Struct, frozen=True):
-    """The API server's client certificate authority and the headers in which it names users, in lower case."""
+    """The CA of the API server's client certificate, and the lower-case headers in which the API server sends users."""
 
     authority: bytes = b""
-    """PEM; empty if the cluster has no aggregation layer."""
+    """The CA in PEM; empty if the cluster has no aggregation layer."""
     allowed_names: tuple[str, ...] = ()
-    """Accepted common names of its certificate; all names if empty."""
+    """Accepted common names of the client certificate; if empty, all names are accepted."""
     user_headers: tuple[str, ...] = ("x-remote-user",)
     uid_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ("x-remote-group",)
@@ -34,12 +34,12 @@ class FrontProxy(Struct, frozen=True):
 
 
 async def get_front_proxy(client: Client) -> FrontProxy:
-    """Return the cluster's front proxy settings; raise StatusError or UnreachableError if they cannot be read."""
+    """Return the cluster's front proxy settings; raise StatusError or UnreachableError if reading fails."""
     return read_front_proxy(await client.get(ConfigMap, *CONFIGURATION))
 
 
 def read_front_proxy(configuration: ConfigMap) -> FrontProxy:
-    """Return the settings in the ConfigMap that every cluster has."""
+    """Return the front proxy settings in the ConfigMap `extension-apiserver-authentication`."""
     data = configuration.data or {}
     return FrontProxy(
         authority=data.get(f"{_KEY}client-ca-file", "").encode(),
@@ -52,7 +52,7 @@ def read_front_proxy(configuration: ConfigMap) -> FrontProxy:
 
 
 def identify(request: Request, proxy: FrontProxy) -> User:
-    """Return the user of a request; raise StatusError 401 unless the front proxy names one."""
+    """Return the user in the headers that the front proxy adds to a request; raise StatusError 401 if it adds none."""
     shown = read_certificate(request.certificate)
     if shown is None or not proxy.authority:
         raise unauthorized()

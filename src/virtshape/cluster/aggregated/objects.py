@@ -1,4 +1,4 @@
-"""VMs and instances of a cluster: read from its API server and changed there."""
+"""Access to a cluster's VMs and VMIs through its API server."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -8,7 +8,7 @@ from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.subresources.crossnamespace import CallerReads
-from virtshape.apiserver.subresources.running import Change
+from virtshape.apiserver.subresources.startstop import Change
 from virtshape.client.resources import format_target
 from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
@@ -27,7 +27,7 @@ class ClusterObjects:
         self.cluster: ClusterState = context.cluster
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
-        """Return an object as the API server has it now, or None."""
+        """Return the current JSON of an object from the API server, or None if it does not exist."""
         try:
             return (await self._client.request("GET", format_target(kind, namespace, name))).body
         except StatusError as error:
@@ -45,5 +45,5 @@ class ClusterObjects:
         await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
 
     async def run(self, start: Callable[[], Steps[T]], reads: CallerReads) -> T:
-        """Return the result of a search in the cluster's objects, which `reads` must permit."""
+        """Return the result of a search; `reads` must permit each object that the search reads."""
         return await self._context.run(start, reads.require)

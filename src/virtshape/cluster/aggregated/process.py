@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.subresources.dispatch import Actions
 from virtshape.apiserver.subresources.volumes import NOT_ON_CLUSTERS
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.client.access import Access
 from virtshape.client.informer import Informers
 from virtshape.client.protocol import Client
@@ -20,7 +20,10 @@ from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.tls.cainjection import InjectionTarget, api_service_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.controllers.runtime.clients import TrimmingClient
-from virtshape.daemon.metrics import list_process_metrics
+from virtshape.daemon.metrics.process import list_build_metrics
+from virtshape.daemon.metrics.requests import list_request_metrics
+from virtshape.daemon.planner import ControllerPlanner
+from virtshape.offline.importpreview import preview_import
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "apiserver"
@@ -28,7 +31,7 @@ MANAGER: Final = "virt-api"
 
 
 class FrontProxySource:
-    """The front proxy settings that the cluster published last."""
+    """The cluster's front proxy settings, as last read."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -48,16 +51,16 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
         context = AdmissionContext(api.client, informers)
         proxies = FrontProxySource(api.client)
         streams = PodGuestStreams(api.transport, api.client)
-        actions = Actions(ClusterObjects(api.client, context), streams, no_hotplug=NOT_ON_CLUSTERS)
-        publisher = Publisher("", lambda: list_component_checks(context, supervisor), GROUPS)
+        planner = ControllerPlanner(lambda: api.client, preview_import)
+        actions = Actions(ClusterObjects(api.client, context), planner, streams, no_hotplug=NOT_ON_CLUSTERS)
+        publisher = Publisher("", lambda: list_component_checks(informers, supervisor), GROUPS)
         source = settings.tls.get_source(api.client, COMPONENT)
         handler = AggregatedServer(actions, DelegatedAuthorizer(api.client), lambda: proxies.current, publisher)
         server = Server(
             handler.handle,
             informers,
-            context,
             CertificateRenewer(api.client, source, list_injection_targets(), proxies.refresh),
-            lambda: list_process_metrics(COMPONENT),
+            lambda: [*list_build_metrics(COMPONENT), *list_request_metrics(handler.requests)],
             supervisor,
             authenticate=handler.authenticate,
         )
@@ -65,5 +68,5 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
 
 
 def list_injection_targets() -> list[InjectionTarget]:
-    """Return the APIServices whose CA bundle must contain our authority."""
+    """Return the APIServices whose CA bundle must contain our CA certificate."""
     return [api_service_target(f"{version}.{ACTION_GROUP}") for version in ACTION_VERSIONS]

@@ -1,7 +1,8 @@
 """
-Streams to guests in pods: each runs a command in the guest's container through the API server's exec endpoint.
+Streams to guests in pods: each stream runs a command in the guest's container through the API server's exec endpoint.
 
-Pods need no open port for this. An annotation on the pod records whether its guest is paused, for the controllers.
+Pods need no open port for these streams. An annotation on the pod records whether its guest is paused, for the
+controllers.
 """
 
 from typing import Final
@@ -10,11 +11,11 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.launcherpod import EXEC_COMMAND
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.guests import refuse_agent
+from virtshape.apiserver.subresources.guestactions import refuse_agent
 from virtshape.apiserver.subresources.protocol import AgentQuery, GuestAction, PortProtocol
 from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
-from virtshape.cluster.aggregated.exec import Command, run_command, start_command
+from virtshape.cluster.podexec import Command, run_command, start_command
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
 from virtshape.daemon.guestrequests import ACTIONS, AGENT_REQUESTS, format_agent_response
 from virtshape.launcher.controlprotocol import Answer, Request, format_line, parse_answer
@@ -33,7 +34,7 @@ class PodGuestStreams:
         self._client = client
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Send the action to the guest's launcher; record in the pod's annotation whether the guest is paused."""
+        """Send the action to the guest's launcher; after `pause` or `unpause`, update the annotation on the pod."""
         await self._ask(vmi, ACTIONS[action])
         if action in _PAUSES:
             patch = {"metadata": {"annotations": {PAUSED_ANNOTATION: _PAUSES[action]}}}

@@ -1,1 +1,1 @@
-"""Manifests of an installation: one module for each kind of object, put in order by `build`."""
+"""Manifests of an installation: one module for each kind of object, and `build`, which returns all objects in order."""

@@ -5,7 +5,7 @@ from typing import Final
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.discovery.definitions import list_definitions, write_definition
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
-from virtshape.cluster.manifests.naming import CONVERT_PATH, label, name_component
+from virtshape.cluster.manifests.naming import CONVERT_PATH, label_release, name_component
 from virtshape.cluster.manifests.options import Options
 
 CONVERTED_GROUP: Final = "instancetype.kubevirt.io"
@@ -14,7 +14,7 @@ _DISK_GROUP: Final = "cdi.kubevirt.io"
 
 
 def list_names(options: Options) -> list[str]:
-    """Return the names of the CRDs to install; the cluster must provide those of volume snapshots."""
+    """Return the names of the CRDs to install; the cluster must provide the CRDs for volume snapshots."""
     groups = {*_OWN_GROUPS, *([_DISK_GROUP] if options.cdi else [])}
     return [name for name in list_definitions() if name.partition(".")[2] in groups]
 
@@ -31,7 +31,7 @@ def build_definitions(options: Options) -> list[JsonObject]:
 
 def _build_definition(name: str, options: Options) -> JsonObject:
     tree = write_definition(name)
-    metadata = {"name": name, "labels": label()}
+    metadata = {"name": name, "labels": label_release()}
     spec = tree["spec"]
     if spec["group"] == CONVERTED_GROUP:
         metadata |= annotate_ca_injection("webhook", options)

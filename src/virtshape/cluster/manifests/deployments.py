@@ -4,20 +4,23 @@ The Deployment and PodDisruptionBudget of each component.
 All pods comply with the restricted pod security standard.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from virtshape.api.model import JsonObject
 from virtshape.api.wellknown import HOSTNAME_LABEL
-from virtshape.cluster.manifests.certificates import SERVING
+from virtshape.cluster.manifests.certificates import list_extra_hosts
 from virtshape.cluster.manifests.naming import (
-    COMPONENTS,
     HEALTH_PORT,
     HTTPS_PORT,
     METRICS_PORT,
+    REQUIRED,
+    SERVING,
     SYSTEM,
     Component,
     begin,
     label,
+    label_release,
     name_component,
     name_secret,
 )
@@ -30,22 +33,28 @@ _RESOURCES: Final[dict[Component, JsonObject]] = {
     "webhook": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
     "controller": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "4Gi"}},
     "apiserver": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
+    "console": {"requests": {"cpu": "20m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
 }
 _COMMANDS: Final[dict[Component, list[str]]] = {
     "webhook": ["webhook"],
     "controller": ["controller"],
     "apiserver": ["apiserver", "--aggregated"],
+    "console": ["console-server"],
 }
 
 
-def build_deployments(options: Options) -> list[JsonObject]:
-    """Return the PriorityClass, and the Deployment and PodDisruptionBudget of each component."""
-    critical = {
+def build_priority_class() -> JsonObject:
+    """Return the PriorityClass of the required components."""
+    return {
         **begin("scheduling.k8s.io/v1", "PriorityClass", SYSTEM),
         "value": 1_000_000_000,
         "description": "Components that are required to create and start VMs.",
     }
-    return [critical, *(tree for component in COMPONENTS for tree in _build_component(component, options))]
+
+
+def build_deployments(components: Iterable[Component], options: Options) -> list[JsonObject]:
+    """Return the Deployment and PodDisruptionBudget of each component."""
+    return [tree for component in components for tree in _build_component(component, options)]
 
 
 def list_arguments(component: Component, options: Options) -> list[str]:
@@ -54,8 +63,11 @@ def list_arguments(component: Component, options: Options) -> list[str]:
     arguments += [f"--health-port={HEALTH_PORT}", f"--metrics-port={METRICS_PORT}"]
     if component in SERVING:
         arguments.append(f"--port={HTTPS_PORT}")
-        is_mounted = options.webhook_cert == "cert-manager"
-        arguments.append(f"--tls-dir={TLS_DIRECTORY}" if is_mounted else f"--cert-secret={name_secret(component)}")
+        if options.webhook_cert == "cert-manager":
+            arguments.append(f"--tls-dir={TLS_DIRECTORY}")
+        else:
+            arguments.append(f"--cert-secret={name_secret(component)}")
+            arguments += [f"--host={host}" for host in list_extra_hosts(component, options)]
     if component == "controller":
         arguments.append(f"--runtime={options.runtime}")
         if options.runtime == "pod":
@@ -71,11 +83,10 @@ def _build_component(component: Component, options: Options) -> list[JsonObject]
     deployment = {
         **begin("apps/v1", "Deployment", name, namespace, component=component),
         "spec": {
-            "replicas": options.replicas,
+            **_plan_rollout(component, options),
             "revisionHistoryLimit": 3,
             "selector": selector,
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
-            "template": {"metadata": {"labels": label(component)}, "spec": _build_pod(component, options)},
+            "template": {"metadata": {"labels": label_release(component)}, "spec": _build_pod(component, options)},
         },
     }
     budget = {
@@ -85,6 +96,13 @@ def _build_component(component: Component, options: Options) -> list[JsonObject]
     return [deployment, budget]
 
 
+def _plan_rollout(component: Component, options: Options) -> JsonObject:
+    if component == "console":  # sessions are kept in memory, so there is only one pod
+        return {"replicas": 1, "strategy": {"type": "Recreate"}}
+    surge = {"maxUnavailable": 0, "maxSurge": 1}
+    return {"replicas": options.replicas, "strategy": {"type": "RollingUpdate", "rollingUpdate": surge}}
+
+
 def _build_pod(component: Component, options: Options) -> JsonObject:
     volumes: list[JsonObject] = [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}]
     if _is_mounted(component, options):
@@ -92,7 +110,7 @@ def _build_pod(component: Component, options: Options) -> JsonObject:
     return {
         "serviceAccountName": name_component(component),
         "automountServiceAccountToken": True,
-        "priorityClassName": SYSTEM,
+        **({"priorityClassName": SYSTEM} if component in REQUIRED else {}),
         "terminationGracePeriodSeconds": 30,
         "securityContext": {
             "runAsNonRoot": True,

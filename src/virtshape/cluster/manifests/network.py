@@ -1,15 +1,16 @@
 """Network objects of the components: Services, APIServices, NetworkPolicies, and a ServiceMonitor."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
-from virtshape.cluster.manifests.certificates import SERVING, annotate_ca_injection
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import (
-    COMPONENTS,
     HEALTH_PORT,
     HTTPS_PORT,
     METRICS_PORT,
+    SERVING,
     SYSTEM,
     Component,
     begin,
@@ -19,23 +20,27 @@ from virtshape.cluster.manifests.naming import (
 from virtshape.cluster.manifests.options import Options
 
 METRICS: Final = f"{SYSTEM}-metrics"
-_APISERVER_PORTS: Final = (443, 6443)
+_APISERVER_SERVICE_PORT: Final = 443
 _DNS_PORT: Final = 53
 
 
-def build_services(options: Options) -> list[JsonObject]:
-    """Return the Services of the HTTPS components, and one for the metrics of all components."""
-    namespace = options.namespace
-    serving = [
+def build_services(components: Iterable[Component], options: Options) -> list[JsonObject]:
+    """Return the Services of those components that serve HTTPS."""
+    return [
         {
-            **begin("v1", "Service", name_component(component), namespace, component=component),
+            **begin("v1", "Service", name_component(component), options.namespace, component=component),
             "spec": {"selector": label(component), "ports": [_port("https", 443, "https")]},
         }
-        for component in SERVING
+        for component in components
+        if component in SERVING
     ]
-    metrics = begin("v1", "Service", METRICS, namespace)
+
+
+def build_metrics_service(options: Options) -> JsonObject:
+    """Return the Service for the metrics of all components."""
     ports = [_port("metrics", METRICS_PORT, "metrics")]
-    return [*serving, {**metrics, "spec": {"clusterIP": "None", "selector": label(), "ports": ports}}]
+    spec = {"clusterIP": "None", "selector": label(), "ports": ports}
+    return {**begin("v1", "Service", METRICS, options.namespace), "spec": spec}
 
 
 def build_api_services(options: Options) -> list[JsonObject]:
@@ -56,17 +61,18 @@ def build_api_services(options: Options) -> list[JsonObject]:
     return built
 
 
-def build_network_policies(options: Options) -> list[JsonObject]:
-    """Return the NetworkPolicy of each component, which denies all traffic that it does not allow."""
-    return [_build_policy(component, options.namespace) for component in COMPONENTS]
+def build_network_policies(components: Iterable[Component], options: Options) -> list[JsonObject]:
+    """Return the components' NetworkPolicies, which deny all traffic that they do not allow explicitly."""
+    return [_build_policy(component, options) for component in components]
 
 
 def build_monitors(options: Options) -> list[JsonObject]:
-    """Return a ServiceMonitor if requested; it needs the CRDs of the Prometheus operator."""
+    """Return a ServiceMonitor, which needs the CRDs of the Prometheus operator, if it is requested."""
     if not options.service_monitor:
         return []
     tree = begin("monitoring.coreos.com/v1", "ServiceMonitor", SYSTEM, options.namespace)
-    endpoint = {"port": "metrics", "path": "/metrics", "interval": "30s"}
+    # honorLabels preserves the label `namespace` of VM metrics, which contains the namespace of the VM.
+    endpoint = {"port": "metrics", "path": "/metrics", "interval": "30s", "honorLabels": True}
     return [{**tree, "spec": {"selector": {"matchLabels": label()}, "endpoints": [endpoint]}}]
 
 
@@ -74,17 +80,22 @@ def _port(name: str, port: int, target: str) -> JsonObject:
     return {"name": name, "port": port, "targetPort": target, "protocol": "TCP"}
 
 
-def _build_policy(component: Component, namespace: str) -> JsonObject:
-    # The API server and kubelets connect from node addresses, which pod selectors do not match.
+def _build_policy(component: Component, options: Options) -> JsonObject:
+    # The API server, kubelets and some ingress controllers connect from node addresses, which pod selectors do not
+    # match.
     from_anywhere = [HEALTH_PORT, *([HTTPS_PORT] if component in SERVING else [])]
     ingress = [
         {"ports": _list_ports(*from_anywhere)},
         {"from": [{"namespaceSelector": {}}], "ports": _list_ports(METRICS_PORT)},
     ]
-    # Pod selectors do not match the API server and, on some clusters, do not match DNS either.
-    egress = [{"ports": [*_list_ports(*_APISERVER_PORTS, _DNS_PORT), {"port": _DNS_PORT, "protocol": "UDP"}]}]
+    # Pod selectors do not match the API server and, on some clusters, do not match DNS either. Network plugins check
+    # the port of the API server's Service or the port of its endpoints.
+    ports = _list_ports(_APISERVER_SERVICE_PORT, options.apiserver_port, _DNS_PORT)
+    egress = [{"ports": [*ports, {"port": _DNS_PORT, "protocol": "UDP"}]}]
     return {
-        **begin("networking.k8s.io/v1", "NetworkPolicy", name_component(component), namespace, component=component),
+        **begin(
+            "networking.k8s.io/v1", "NetworkPolicy", name_component(component), options.namespace, component=component
+        ),
         "spec": {
             "podSelector": {"matchLabels": label(component)},
             "policyTypes": ["Ingress", "Egress"],

@@ -1,22 +1,22 @@
 """
 FlowSchemas that give our requests priority on a busy API server: lease renewals first, then all other requests.
 
-Writes of VMs occupy the API server's queues while they wait for our webhook. The webhook's own requests must not queue
-behind them. The schemas use existing priority levels, so other clients keep their share.
+Writes to VMs occupy the API server's queues while they wait for our webhook. The webhook's own requests must not queue
+behind these writes. The schemas use existing priority levels, so the shares of other clients do not change.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from virtshape.api.model import JsonObject
-from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, begin, name_component
+from virtshape.cluster.manifests.naming import REQUIRED, SYSTEM, Component, begin, name_component
 from virtshape.cluster.manifests.options import Options
 
 _VERSION: Final = "flowcontrol.apiserver.k8s.io/v1"
 _LEASES: Final = 200
 """Precedence of Kubernetes' own schema for leader election."""
 _REST: Final = 950
-"""Matches before the schema for all service accounts, whose priority level is lower."""
+"""Precedence of our schema for other requests, which is matched before the schema for all service accounts."""
 
 
 def build_priorities(options: Options) -> list[JsonObject]:
@@ -36,7 +36,7 @@ def build_priorities(options: Options) -> list[JsonObject]:
     }
     return [
         _build_schema(f"{SYSTEM}-leases", "leader-election", _LEASES, ["controller"], leases, options.namespace),
-        _build_schema(SYSTEM, "workload-high", _REST, COMPONENTS, everything, options.namespace),
+        _build_schema(SYSTEM, "workload-high", _REST, REQUIRED, everything, options.namespace),
     ]
 
 

@@ -1,21 +1,28 @@
 """
 Service accounts, roles and bindings of the components with least privilege, and roles for users.
 
-Rules name the objects they apply to wherever Kubernetes allows it.
+Rules list the names of the objects they apply to wherever Kubernetes allows it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.api.wellknown import BOOTSTRAPPING_LABEL
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
-from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.catalog.loader import names
-from virtshape.cluster.manifests.certificates import SERVING
 from virtshape.cluster.manifests.crds import list_converted
-from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, begin, label, name_component, name_secret
+from virtshape.cluster.manifests.naming import (
+    SERVING,
+    SYSTEM,
+    Component,
+    begin,
+    label_release,
+    name_component,
+    name_secret,
+)
 from virtshape.cluster.manifests.options import Options
 
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
@@ -33,14 +40,14 @@ _REGISTRATION: Final = "admissionregistration.k8s.io"
 _CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
-def build_component_roles(options: Options) -> list[JsonObject]:
-    """Return the service accounts, roles and bindings of all components."""
+def build_component_roles(components: Iterable[Component], options: Options) -> list[JsonObject]:
+    """Return the service accounts, roles and bindings of components."""
     built = []
-    for component in COMPONENTS:
+    for component in components:
         built.append(begin("v1", "ServiceAccount", name_component(component), options.namespace, component=component))
         built += _grant_cluster_wide(component, _list_rules(component, options), options.namespace)
         built += _grant_in_namespace(component, _list_namespace_rules(component, options), options.namespace)
-    return [*built, *_build_delegation(options.namespace)]
+    return built
 
 
 def build_user_roles(options: Options) -> list[JsonObject]:
@@ -51,20 +58,20 @@ def build_user_roles(options: Options) -> list[JsonObject]:
 
 
 def _relabel(tree: JsonObject) -> JsonObject:
-    """Return the role with the installation's labels and without those of a server's built-in roles."""
+    """Return the role or binding with the installation's labels, and without the bootstrapping label."""
     metadata = tree["metadata"]
     labels = {key: value for key, value in metadata["labels"].items() if key != BOOTSTRAPPING_LABEL}
-    return tree | {"metadata": {"name": metadata["name"], "labels": label() | labels}}
+    return tree | {"metadata": {"name": metadata["name"], "labels": label_release() | labels}}
 
 
 def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str] = ()) -> JsonObject:
-    """Return one rule of a role, limited to the named objects if any are given."""
+    """Return one rule of a role, limited to the objects with these names if any are given."""
     tree: JsonObject = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
     return tree | ({"resourceNames": list(names)} if names else {})
 
 
 def list_read_rules() -> list[JsonObject]:
-    """Return the rules for reading everything that a VM can refer to, and the configuration."""
+    """Return the rules for reading the configuration and all objects that a VM can refer to."""
     return [
         rule(_MACHINES, ["virtualmachines", "virtualmachineinstances", "kubevirts"], *READ),
         *(rule(group, ["*"], *READ) for group in _SHAPES),
@@ -83,6 +90,8 @@ def _list_rules(component: Component, options: Options) -> list[JsonObject]:
             return [*list_read_rules(), *_list_controller_rules(options)]
         case "apiserver":
             return [*list_read_rules(), *_list_apiserver_rules(options)]
+        case "console":  # the console sends requests only with the tokens of its users
+            return []
 
 
 _CATALOG_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
@@ -105,13 +114,15 @@ def _list_controller_rules(options: Options) -> list[JsonObject]:
         rule(_MACHINES, ["virtualmachines/status", "kubevirts/status"], *_CHANGE),
         rule(_MACHINES, ["virtualmachines/finalizers", "virtualmachineinstances/finalizers"], "update"),
         rule(_MACHINES, ["kubevirts"], "create"),
-        rule("apps", ["controllerrevisions"], "create", "delete"),
+        rule("apps", ["controllerrevisions"], "create", "patch", "delete"),
         rule(_DISKS, ["datavolumes", "datavolumes/source"], "create"),
         rule("", ["events"], "get", "create", "patch"),
         rule("", ["nodes"], *READ),
     ]
     if options.runtime == "pod":
         rules.append(rule("", ["pods"], *READ, "create", "delete"))
+        rules.append(rule("", ["pods/exec"], "get", "create"))
+        rules.append(rule("", ["pods/resize"], "patch"))
         rules.append(rule("", ["persistentvolumeclaims"], "create"))
         rules.append(rule("", ["namespaces"], "get"))
     if options.catalog:
@@ -124,6 +135,7 @@ def _list_apiserver_rules(options: Options) -> list[JsonObject]:
     rules = []
     if options.runtime == "pod":
         rules += [rule("", ["pods"], "get", "patch"), rule("", ["pods/exec"], "get", "create")]
+        rules.append(rule("", ["nodes", "pods"], "list"))  # the subresource check-fit counts free resources
     rules.append(rule(_MACHINES, ["virtualmachines", "virtualmachines/status"], *_CHANGE))
     if options.webhook_cert == "self-signed":
         names = [f"{version}.{ACTION_GROUP}" for version in ACTION_VERSIONS]
@@ -145,6 +157,8 @@ def _list_namespace_rules(component: Component, options: Options) -> list[JsonOb
 
 
 def _grant_cluster_wide(component: Component, rules: list[JsonObject], namespace: str) -> list[JsonObject]:
+    if not rules:
+        return []
     name = name_component(component)
     return [
         {**begin(RBAC_VERSION, "ClusterRole", name, component=component), "rules": rules},
@@ -162,9 +176,9 @@ def _grant_in_namespace(component: Component, rules: list[JsonObject], namespace
     ]
 
 
-def _build_delegation(namespace: str) -> list[JsonObject]:
+def build_delegation(options: Options) -> list[JsonObject]:
     """Return the bindings that allow the aggregated API to delegate authentication and authorization."""
-    name = f"{name_component('apiserver')}-delegation"
+    name, namespace = f"{name_component('apiserver')}-delegation", options.namespace
     reader = "extension-apiserver-authentication-reader"
     return [
         bind("ClusterRoleBinding", name, "ClusterRole", "system:auth-delegator", "apiserver", namespace),

@@ -8,13 +8,13 @@ from typing import Final
 
 from virtshape.admission.accounts import get_trusted_users
 from virtshape.api.model import JsonObject
-from virtshape.api.wellknown import OBJECT_NAME_LABEL
+from virtshape.api.wellknown import DEPRECATED_LABEL, LIFECYCLE_LABEL, OBJECT_NAME_LABEL, REPLACEMENT_ANNOTATION
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import MUTATE_PATH, SYSTEM, VALIDATE_PATH, begin, name_component
 from virtshape.cluster.manifests.options import Options
 
 IGNORE_LABEL: Final = "virtshape.io/admission"
-"""Namespaces whose label has the value `ignore` are exempt, for repairs while the webhook does not work."""
+"""Label that exempts a namespace from the webhooks if its value is `ignore`, for repairs while they do not work."""
 
 TIMEOUT_SECONDS: Final = 10
 WARNING_SECONDS: Final = 2
@@ -24,7 +24,7 @@ _REGISTRATION: Final = "admissionregistration.k8s.io/v1"
 _VM_MUTATOR: Final = "virtualmachines-mutator.kubevirt.io"
 _VMI_MUTATOR: Final = "virtualmachineinstances-mutator.kubevirt.io"
 _VM_VALIDATOR: Final = "virtualmachine-validator.kubevirt.io"
-"""KubeVirt's names, because clients see them in messages about rejected requests."""
+"""These three webhooks have KubeVirt's names, because clients see them in messages about rejected requests."""
 
 _CHANGED: Final = {
     "name": "spec-changed",
@@ -38,7 +38,24 @@ _RELABELLED: Final = {
         f"{_CHANGED['expression']} || object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}})"
     ),
 }
-"""Some labels of an instance may only be set by the controllers."""
+"""Label changes are checked too, because only the controllers may set some labels of a VMI."""
+_LIFECYCLE_CHANGED: Final = {
+    "name": "spec-or-lifecycle-changed",
+    "expression": " || ".join(
+        [
+            _CHANGED["expression"],
+            *(
+                f"object.metadata.?{map_name}[?'{key}'] != oldObject.metadata.?{map_name}[?'{key}']"
+                for map_name, key in (
+                    ("labels", LIFECYCLE_LABEL),
+                    ("labels", DEPRECATED_LABEL),
+                    ("annotations", REPLACEMENT_ANNOTATION),
+                )
+            ),
+        ]
+    ),
+}
+"""The webhook checks only these labels and annotations, so others can be changed while the webhook is not running."""
 _STATUS_CHANGED: Final = {
     "name": "status-changed",
     "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
@@ -47,12 +64,12 @@ _BY_USERS: Final = {
     "name": "not-by-the-cluster",
     "expression": "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')",
 }
-"""The garbage collector and the namespace controller need no warnings."""
+"""Excludes the garbage collector and the namespace controller, which need no warnings."""
 _NOT_DELETING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 
 def build_webhooks(options: Options) -> list[JsonObject]:
-    """Return the mutating and the validating configuration."""
+    """Return the mutating and the validating webhook configuration."""
     return [
         _build_configuration("MutatingWebhookConfiguration", _list_mutating(options), options),
         _build_configuration("ValidatingWebhookConfiguration", _list_validating(options), options),
@@ -81,7 +98,7 @@ def _list_mutating(options: Options) -> list[JsonObject]:
 
 
 def _by_others(namespace: str) -> JsonObject:
-    """Return the condition that the request comes from a user, not from a component's service account."""
+    """Return a match condition that is true unless a component's service account sent the request."""
     accounts = ", ".join(f"'{account}'" for account in sorted(get_trusted_users(namespace).names))
     return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
 
@@ -91,10 +108,10 @@ def _list_validating(options: Options) -> list[JsonObject]:
         (_VM_VALIDATOR, _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _NOT_DELETING)),
         ("vmi.validate.virtshape.io", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
         ("configuration.validate.virtshape.io", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
-        ("instancetype.validate.virtshape.io", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
-        ("flavor.validate.virtshape.io", _rule("flavor.kubevirt.io"), (_CHANGED,)),
+        ("instancetype.validate.virtshape.io", _rule("instancetype.kubevirt.io"), (_LIFECYCLE_CHANGED,)),
+        ("flavor.validate.virtshape.io", _rule("flavor.kubevirt.io"), (_LIFECYCLE_CHANGED,)),
     ]
-    # CDI allows a DataSource to point to any namespace, also after a VM that clones from it was admitted.
+    # CDI allows a DataSource to point to any namespace, even after a VM that clones from it was admitted.
     disks = ("disk.validate.virtshape.io", "*") if options.cdi else ("source.validate.virtshape.io", "datasources")
     checks.append((disks[0], _rule("cdi.kubevirt.io", disks[1]), (_CHANGED,)))
     webhooks = [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
@@ -102,7 +119,7 @@ def _list_validating(options: Options) -> list[JsonObject]:
 
 
 def _build_revision_webhook(options: Options) -> JsonObject:
-    """Return the webhook that warns about the deletion of revisions; it never prevents a deletion."""
+    """Return the webhook that warns about the deletion of revisions but never prevents a deletion."""
     rule = _rule("apps", "controllerrevisions", "DELETE")
     webhook = _build_webhook(
         "revision.delete.virtshape.io", VALIDATE_PATH, rule, options, _by_others(options.namespace), _BY_USERS

@@ -1,4 +1,4 @@
-"""CA injection: writes a component's authority into the objects that make the API server call the component."""
+"""CA injection: write a component's CA into the objects that make the API server call the component."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from virtshape.client.rest import RestClient
 
 
 class InjectionTarget(Struct, frozen=True):
-    """An object with a CA bundle: its path, and the patch that sets the bundle."""
+    """An object with a CA bundle: its path, and a function that returns the patch to set the bundle, if needed."""
 
     path: str
     find_patch: Callable[[Any, str], JsonObject | None]
@@ -37,7 +37,7 @@ def api_service_target(name: str) -> InjectionTarget:
 
 
 async def inject_ca_bundle(client: RestClient, targets: Iterable[InjectionTarget], authority: bytes) -> list[str]:
-    """Set the CA bundle of all targets; return the paths of those that do not exist."""
+    """Set the CA bundle of all targets; return the paths of targets that do not exist."""
     bundle, missing = b64encode(authority).decode(), []
     for target in targets:
         try:

@@ -1,7 +1,7 @@
 """
-TLS contexts that can be replaced while a socket listens: each new connection uses the current one.
+TLS contexts that can be replaced while a socket listens: each new connection uses the current context.
 
-Python loads certificates from files only; the temporary files here are private and removed at once.
+Python loads certificates with keys only from files; the temporary files here are private and removed at once.
 """
 
 import ssl
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ReloadableContext:
-    """A context for a listener that hands each connection over to the current context."""
+    """A TLS context for a listener, which switches each new connection to the current context."""
 
     def __init__(self, first: ssl.SSLContext) -> None:
         self._current = first
@@ -22,7 +22,7 @@ class ReloadableContext:
         self.outer.sni_callback = self._switch  # also called for clients without SNI
 
     def change(self, context: ssl.SSLContext) -> None:
-        """Use another context for new connections; whether client certificates are requested does not change."""
+        """Use another context for new connections; its `verify_mode` has no effect."""
         self._current = context
 
     def _switch(self, connection: Any, name: str | None, outer: ssl.SSLContext) -> None:
@@ -31,7 +31,7 @@ class ReloadableContext:
 
 
 def build_context(certificate: bytes, key: bytes, client_authority: bytes = b"") -> ssl.SSLContext:
-    """Return a server context with this certificate; it accepts client certificates from an authority, if given."""
+    """Return a server context with this certificate, which accepts client certificates from the given CA, if any."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:

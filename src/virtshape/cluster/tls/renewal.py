@@ -1,7 +1,7 @@
 """
-Renewal of a component's serving certificate: refreshes it, serves it, and injects its authority where needed.
+Renew a component's serving certificate, serve it, and inject its CA where needed.
 
-A failure is logged and retried; the current certificate stays in use until then.
+A failure is logged, and the renewal is retried; until that succeeds, the current certificate is served.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ REFRESH_SECONDS: Final = 30.0
 _log = logging.getLogger(__name__)
 
 FindClientAuthority = Callable[[], Awaitable[bytes]]
-"""Returns the authority of client certificates; empty if they are not accepted."""
+"""A function that returns the CA of client certificates in PEM; empty if client certificates are not accepted."""
 
 
 async def _get_no_authority() -> bytes:
@@ -48,7 +48,7 @@ class CertificateRenewer:
         self._context: ReloadableContext | None = None
         self._found = asyncio.Event()
         self.is_trusted = False
-        """Whether the CA bundles of all targets contain the authority."""
+        """True if the CA bundles of all targets contain the CA."""
 
     async def wait(self) -> ssl.SSLContext:
         """Return the TLS context once `run` has found a certificate."""
@@ -96,4 +96,4 @@ class CertificateRenewer:
         absent = await inject_ca_bundle(self._client, self._targets, authority) if authority else []
         self.is_trusted = not absent
         if absent:
-            _log.debug("CA bundle not injected yet, objects are missing: %s", ", ".join(absent))
+            _log.debug("injecting the CA bundle: these objects do not exist yet: %s; retrying", ", ".join(absent))

@@ -1,7 +1,7 @@
 """
 Sources of a serving certificate: a Secret that the component renews, or files that cert-manager renews.
 
-Replicas share one Secret: the first to renew it wins, and the others use its certificate.
+Replicas share one Secret: one replica renews the certificate in it, and the other replicas use the renewed certificate.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.cluster.manifests.naming import Component, name_component, name_secret
-from virtshape.cluster.tls.material import format_material, parse_material, renew
+from virtshape.cluster.tls.selfsigned import format_self_signed, parse_self_signed, renew
 
 MAX_ATTEMPTS: Final = 8
 CLUSTER_DOMAIN: Final = "cluster.local"
 
 
 class ServingCertificate(Struct, frozen=True):
-    """A certificate, its key and, if the component must inject it, its authority; all in PEM."""
+    """A certificate, its key and, if the component must inject it, the CA certificate; all in PEM."""
 
     certificate: bytes
     key: bytes
@@ -40,7 +40,7 @@ class CertificateSource(Protocol):
 
 
 class SecretSource:
-    """Keeps the certificate in a Secret, and renews it."""
+    """Stores the certificate in a Secret, and renews it."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class SecretSource:
         """Return the certificate in the Secret, renewed if that is due."""
         for _ in range(MAX_ATTEMPTS):
             secret = await self._find_secret()
-            before = parse_material(secret.data if secret is not None else None)
-            material = renew(before, self._hosts, self._clock())
-            if material is before or await self._store(secret, format_material(material)):
-                return ServingCertificate(material.certificate, material.key, material.authority)
+            before = parse_self_signed(secret.data if secret is not None else None)
+            pair = renew(before, self._hosts, self._clock())
+            if pair is before or await self._store(secret, format_self_signed(pair)):
+                return ServingCertificate(pair.certificate, pair.key, pair.authority)
         raise StatusError(
             409,
             "Conflict",

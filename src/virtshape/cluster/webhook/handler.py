@@ -3,41 +3,42 @@
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from virtshape.admission.accounts import TrustedUsers
 from virtshape.admission.admit import complete, has_rules, validate
-from virtshape.admission.clones import CloneSources, find_clone_request, search_clone_sources
+from virtshape.admission.clonesources import CloneSources, find_clone_request, search_clone_sources
 from virtshape.admission.clusterstate import Admitted, Steps
 from virtshape.admission.conversionreview import answer_conversion
-from virtshape.admission.deletion import may_be_in_use, search_deletion_warnings
 from virtshape.admission.review import AdmissionRequest, allow, deny, parse_admission_request
+from virtshape.admission.revisiondeletion import may_be_in_use, search_deletion_warnings
 from virtshape.admission.submission import Submission
 from virtshape.api.kinds import Kind
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.apiserver.admission.clones import require_clone_permission
+from virtshape.apiserver.admission.clonepermission import require_clone_permission
+from virtshape.apiserver.admission.verdicts import VerdictCounters
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.limits import validate_nesting
-from virtshape.apiserver.message import JSON, Request, Response
+from virtshape.apiserver.message import JSON, AnyResponse, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
+from virtshape.client.cache import ObjectKey
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.manifests import naming
-from virtshape.controllers.runtime.counters import BOUNDS, Histogram
+from virtshape.telemetry.histogram import BOUNDS, Histogram
 
 MAX_CONVERSION_BYTES: Final = 64 * 1024 * 1024
-"""The API server sends all objects of a list in one conversion request."""
+"""Maximum size of a conversion request, in which the API server sends all objects of a list."""
 MAX_REVIEW_BYTES: Final = 8 * 1024 * 1024
-"""An AdmissionReview may contain two objects: the one in the request body and the stored one."""
+"""Maximum size of an AdmissionReview, which may contain two objects: the submitted and the stored object."""
 MAX_REVIEWED_BYTES: Final = MAX_REVIEW_BYTES
-"""Bytes of AdmissionReviews that are handled at a time; decoded, they take up to 75 times as much memory."""
+"""Maximum size of all AdmissionReviews handled at a time; decoded, they need up to 75 times as much memory."""
 EXTRA_BOUNDS: Final = (0.00025, 0.0005)
-"""Seconds: additional histogram bounds, because most responses take less than the first default bound."""
+"""Additional histogram bounds in seconds, because most responses take less than the first default bound."""
 _log = logging.getLogger(__name__)
 
 
@@ -47,23 +48,27 @@ def get_limit(path: str) -> int:
 
 
 class Counts:
-    """Counts responses and records their durations."""
+    """Counts responses by path and status code, verdicts, and durations by path."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[tuple[str, str], int] = {}
+        self.codes: Counter[tuple[str, int]] = Counter()
+        self.verdicts = {
+            naming.MUTATE_PATH: VerdictCounters("mutating"),
+            naming.VALIDATE_PATH: VerdictCounters("validating"),
+        }
         self.durations = {
             path: Histogram((*EXTRA_BOUNDS, *BOUNDS))
             for path in (naming.MUTATE_PATH, naming.VALIDATE_PATH, naming.CONVERT_PATH)
         }
 
-    def add(self, path: str, outcome: str, seconds: float) -> None:
+    def add(self, path: str, code: int, seconds: float) -> None:
         """Count one response."""
-        self.outcomes[path, outcome] = self.outcomes.get((path, outcome), 0) + 1
+        self.codes[path, code] += 1
         self.durations[path].add(seconds)
 
 
-class Room:
-    """Limits the bytes in use at a time, and grants them in order; a request above the limit is granted alone."""
+class ByteLimiter:
+    """Limits the bytes in use and grants them in order; a request above the limit waits until no bytes are in use."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -71,7 +76,7 @@ class Room:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size: int) -> None:
-        """Wait until there is room for this many bytes, and take it."""
+        """Wait until this many bytes are available, and reserve them."""
         if not self._is_full(size) and not (self._used and self._waiting):
             self._used += size
             return
@@ -85,7 +90,7 @@ class Room:
             raise
 
     def release(self, size: int) -> None:
-        """Release room, and grant it to requests that wait."""
+        """Release reserved bytes, and grant them to waiting requests."""
         self._used -= size
         while self._waiting and not self._is_full(self._waiting[0][0]):
             size, granted = self._waiting.popleft()
@@ -98,17 +103,17 @@ class Room:
 
 
 class Webhook:
-    """Handles reviews from the API server; `trusted` names the service accounts of virtshape's components."""
+    """Handles reviews from the API server; `trusted` lists the service accounts of virtshape's components."""
 
     def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: TrustedUsers) -> None:
         self._context = context
         self._authorizer = authorizer
         self._trusted = trusted
-        self._room = Room(MAX_REVIEWED_BYTES)
+        self._limiter = ByteLimiter(MAX_REVIEWED_BYTES)
         self.counts = Counts()
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """Return the response to a request, or an awaitable of it."""
+        """Return the response to a request, or an awaitable that returns it."""
         if request.method != "POST":
             return build_not_found_response()
         match request.path:
@@ -126,19 +131,19 @@ class Webhook:
         try:
             body = answer_conversion(request.body)
         except StatusError as error:
-            self.counts.add(naming.CONVERT_PATH, "failed", time.perf_counter() - began)
+            self.counts.add(naming.CONVERT_PATH, error.code, time.perf_counter() - began)
             return build_error_response(error)
-        self.counts.add(naming.CONVERT_PATH, "done", time.perf_counter() - began)
+        self.counts.add(naming.CONVERT_PATH, 200, time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)
 
     async def _review(
         self, request: Request, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
     ) -> Response:
-        await self._room.take(len(request.body))
+        await self._limiter.take(len(request.body))
         try:
             return await self._review_now(request, decide)
         finally:
-            self._room.release(len(request.body))
+            self._limiter.release(len(request.body))
 
     async def _review_now(
         self, request: Request, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
@@ -148,44 +153,63 @@ class Webhook:
             validate_nesting(request.body)
             review = parse_admission_request(request.body)
         except StatusError as error:
-            self.counts.add(request.path, "failed", time.perf_counter() - began)
+            self.counts.add(request.path, error.code, time.perf_counter() - began)
             return build_error_response(error)
-        outcome, body = await self._answer(review, decide)
-        self.counts.add(request.path, outcome, time.perf_counter() - began)
+        body = await self._answer(review, decide, self.counts.verdicts[request.path])
+        self.counts.add(request.path, 200, time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)
 
     async def _answer(
-        self, review: AdmissionRequest, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
-    ) -> tuple[str, bytes]:
+        self,
+        review: AdmissionRequest,
+        decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]],
+        verdicts: VerdictCounters,
+    ) -> bytes:
         kind = review.find_kind()
         if kind is not None and review.operation == "DELETE" and review.old and may_be_in_use(kind, review.old):
-            return "allowed", allow(review, warnings=await self._warn_of_deletion(review, review.old))
+            verdicts.count_allowed(review.operation, kind)
+            return allow(review, warnings=await self._warn_of_deletion(review, review.old))
         if kind is None or review.new is None or review.operation not in ("CREATE", "UPDATE"):
-            return "allowed", allow(review)
+            return allow(review)
         if review.sub_resource or not has_rules(kind):
-            return "allowed", allow(review)
+            return allow(review)
         try:
-            return "allowed", allow(review, await decide(review, kind))
+            admitted = await self._decide(review, kind, decide)
         except StatusError as error:
-            return "denied", deny(review, error)
+            verdicts.count_denied(review.operation, kind, error)
+            return deny(review, error)
+        verdicts.count_allowed(review.operation, kind)
+        return allow(review, admitted)
+
+    async def _decide(
+        self,
+        review: AdmissionRequest,
+        kind: Kind,
+        decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]],
+    ) -> Admitted:
+        try:
+            return await decide(review, kind)
         except (UnreachableError, ConfigError) as error:
             _log.error(
-                "admission of %s %s %s/%s failed: %s; request denied",
+                "admission of %s %s %s failed: %s; request denied",
                 review.operation,
                 kind.kind,
-                review.namespace,
-                review.name,
+                ObjectKey(review.namespace, review.name),
                 error,
             )
             message = f"reading the objects that the {kind.kind} refers to failed: {error}"
-            return "failed", deny(review, StatusError(503, "ServiceUnavailable", message))
+            raise StatusError(503, "ServiceUnavailable", message) from error
 
     async def _warn_of_deletion(self, review: AdmissionRequest, old: JsonObject) -> list[str]:
         """Return the warnings about the deletion of a revision, which is never denied."""
         try:
             return await self._context.run(lambda: search_deletion_warnings(old))
         except (StatusError, UnreachableError, ConfigError) as error:
-            _log.warning("reading the VM of revision %s/%s failed: %s", review.namespace, review.name, error)
+            _log.warning(
+                "reading the VM of revision %s failed: %s; allowing its deletion without a warning",
+                ObjectKey(review.namespace, review.name),
+                error,
+            )
             return []
 
     async def _mutate(self, review: AdmissionRequest, kind: Kind) -> Admitted:

@@ -15,7 +15,9 @@ from virtshape.cluster.tls.cainjection import InjectionTarget, conversion_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.cluster.webhook.handler import Webhook, get_limit
 from virtshape.controllers.runtime.clients import TrimmingClient
-from virtshape.daemon.metrics import PREFIX, Family, Sample, list_durations, list_process_metrics
+from virtshape.daemon.metrics.families import Family, Sample, list_durations
+from virtshape.daemon.metrics.process import list_build_metrics
+from virtshape.daemon.metrics.requests import list_verdict_metrics
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "webhook"
@@ -34,9 +36,8 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
         server = Server(
             webhook.handle,
             informers,
-            context,
             CertificateRenewer(api.client, source, list_injection_targets()),
-            lambda: [*list_process_metrics(COMPONENT), *list_webhook_metrics(webhook)],
+            lambda: [*list_build_metrics(COMPONENT), *list_webhook_metrics(webhook)],
             supervisor,
             get_limit,
         )
@@ -44,7 +45,7 @@ async def run(settings: Settings, access: Access, on_ready: Callable[[Ready], No
 
 
 def list_injection_targets() -> list[InjectionTarget]:
-    """Return the objects whose CA bundle must contain our authority."""
+    """Return the objects whose CA bundle must contain our CA certificate."""
     return [
         webhook_target("mutatingwebhookconfigurations", SYSTEM),
         webhook_target("validatingwebhookconfigurations", SYSTEM),
@@ -53,25 +54,24 @@ def list_injection_targets() -> list[InjectionTarget]:
 
 
 def list_webhook_metrics(webhook: Webhook) -> Iterable[Family]:
-    """Return the metrics of responses and their durations."""
+    """Return the metrics of responses, durations (both with controller-runtime's names) and verdicts."""
     counts = webhook.counts
     return [
         Family(
-            f"{PREFIX}webhook_answers_total",
+            "controller_runtime_webhook_requests_total",
             "counter",
-            "Responses by path and outcome: allowed, denied, done, failed.",
-            tuple(
-                Sample(count, {"path": path, "outcome": outcome}) for (path, outcome), count in counts.outcomes.items()
-            ),
+            "Number of webhook requests by path and status code; a denied object has status code 200.",
+            tuple(Sample(count, {"webhook": path, "code": str(code)}) for (path, code), count in counts.codes.items()),
         ),
         Family(
-            f"{PREFIX}webhook_duration_seconds",
+            "controller_runtime_webhook_latency_seconds",
             "histogram",
-            "Response time in seconds.",
+            "Response time of webhook requests in seconds.",
             tuple(
                 sample
                 for path, durations in counts.durations.items()
-                for sample in list_durations(durations, {"path": path})
+                for sample in list_durations(durations, {"webhook": path})
             ),
         ),
+        *list_verdict_metrics(counts.verdicts.values()),
     ]

@@ -35,7 +35,7 @@ def read(data: dict[str, str]) -> FrontProxy:
     return read_front_proxy(from_tree(tree, ConfigMap))
 
 
-def test_front_proxy_settings_are_read() -> None:
+def test_front_proxy_settings_are_read_from_the_config_map() -> None:
     assert read(DATA) == PROXY
 
 

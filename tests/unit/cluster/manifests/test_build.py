@@ -2,6 +2,7 @@
 
 import json
 from itertools import chain
+from typing import get_args
 
 import pytest
 from tests.support.rendering import identify
@@ -10,14 +11,16 @@ from virtshape.api.model import JsonObject
 from virtshape.cli.virtshape import virtshape
 from virtshape.cluster.manifests.build import build_manifests, build_parts
 from virtshape.cluster.manifests.deployments import list_arguments
-from virtshape.cluster.manifests.naming import COMPONENTS, Component
-from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.naming import Component
+from virtshape.cluster.manifests.options import Options, WebhookCert
 
+COMPONENTS: tuple[Component, ...] = get_args(Component)
 CHOICES = {
     "default": Options(),
     "everything": Options(catalog=True, cdi=True, service_monitor=True),
     "cert-manager": Options(webhook_cert="cert-manager"),
     "no runtime": Options(runtime="none"),
+    "no console": Options(console=False),
     "with KubeVirt": Options(with_kubevirt=True),
     "with KubeVirt and the catalog": Options(with_kubevirt=True, catalog=True),
     "configuration namespace": Options(namespace="kubevirt"),
@@ -46,7 +49,7 @@ def test_manifests_list_dependencies_first(options: Options) -> None:
         if tree["kind"] == "Deployment":
             spec = tree["spec"]["template"]["spec"]
             assert ("ServiceAccount", spec["serviceAccountName"]) in seen
-            assert ("PriorityClass", spec["priorityClassName"]) in seen
+            assert "priorityClassName" not in spec or ("PriorityClass", spec["priorityClassName"]) in seen
         seen.add((tree["kind"], tree["metadata"]["name"]))
 
 
@@ -55,7 +58,7 @@ def test_manifests_list_webhook_configurations_last() -> None:
     assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
 
 
-def test_manifests_contain_no_custom_resources_of_their_own_definitions() -> None:
+def test_manifests_contain_no_custom_resources_of_their_own_crds() -> None:
     """With such objects, the first `kubectl apply` fails, because it resolves all kinds before it applies anything."""
     own = {tree["spec"]["group"] for tree in build_parts(Options(cdi=True))["crds"]}
     trees = build_manifests(Options(cdi=True, catalog=True))
@@ -87,6 +90,36 @@ def test_no_role_has_wildcard_permissions(options: Options) -> None:
 def test_controller_has_no_pod_permissions_without_a_runtime() -> None:
     resources = chain.from_iterable(rule["resources"] for _, rule in list_rules(Options(runtime="none")))
     assert not {"pods", "pods/exec"} & set(resources)
+
+
+def test_console_account_may_only_renew_its_own_certificate() -> None:
+    console = build_parts(Options())["console"]
+    roles = {tree["kind"]: tree for tree in console if tree["apiVersion"].startswith("rbac")}
+    assert roles.keys() == {"Role", "RoleBinding"}
+    (rule,) = roles["Role"]["rules"]
+    assert (rule["resources"], rule["resourceNames"]) == (["secrets"], ["virtshape-console-tls"])
+    with_cert_manager = build_manifests(Options(webhook_cert="cert-manager"))
+    bound = [subject["name"] for tree in with_cert_manager for subject in tree.get("subjects", ())]
+    assert "virtshape-console" not in bound
+
+
+def test_web_console_has_one_replica_because_sessions_are_in_memory() -> None:
+    (deployment,) = (tree for tree in build_parts(Options(replicas=3))["console"] if tree["kind"] == "Deployment")
+    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (1, {"type": "Recreate"})
+
+
+@pytest.mark.parametrize("issuer", ["self-signed", "cert-manager"])
+def test_certificate_of_the_console_contains_its_host_name(issuer: WebhookCert) -> None:
+    options = Options(webhook_cert=issuer, console_host="vms.example.com")
+    certificates = [tree for tree in build_parts(options)["console"] if tree["kind"] == "Certificate"]
+    in_certificate = "vms.example.com" in chain.from_iterable(tree["spec"]["dnsNames"] for tree in certificates)
+    in_arguments = "--host=vms.example.com" in list_arguments("console", options)
+    assert (in_arguments, in_certificate) == (issuer == "self-signed", issuer == "cert-manager")
+
+
+def test_manifests_without_the_console_contain_none_of_its_objects() -> None:
+    assert build_parts(Options(console=False))["console"] == []
+    assert "console" not in json.dumps([tree["metadata"] for tree in build_manifests(Options(console=False))])
 
 
 def list_pods(options: Options) -> list[JsonObject]:

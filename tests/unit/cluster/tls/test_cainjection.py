@@ -73,7 +73,9 @@ TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("objects", "patched", "absent"), TRUSTS.values(), ids=TRUSTS.keys())
-async def test_ca_bundle_is_injected(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
+async def test_ca_bundle_is_injected_only_where_it_is_missing_or_outdated(
+    objects: dict[str, Any], patched: dict[str, Any], absent: int
+) -> None:
     client = RecordingClient(objects)
     missing = await inject_ca_bundle(cast("RestClient", client), [HOOKS, CRD, API], CA)
     assert (client.patched, len(missing)) == (patched, absent)

@@ -9,7 +9,7 @@ import pytest
 
 from virtshape.apiserver.auth.authentication import read_certificate
 from virtshape.apiserver.auth.certificates import Authority, make_key
-from virtshape.apiserver.http import Listener
+from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.message import Request, Response
 from virtshape.cluster.tls.context import ReloadableContext, build_context
 

@@ -24,7 +24,7 @@ async def test_concurrent_replicas_share_one_certificate(tmp_path: Path) -> None
         assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
 
 
-async def test_certificate_is_stored_in_an_empty_secret_and_other_keys_are_kept(tmp_path: Path) -> None:
+async def test_certificate_is_added_to_a_secret_without_removing_other_keys(tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         await system.client.create(Secret(api_version="v1", kind="Secret", metadata=_named("tls"), data={"x": "eQ=="}))
         found = await SecretSource(system.client, "tls", "default", HOSTS).get()

@@ -10,14 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 from tests.support.controllers import instancetype_tree
+from tests.support.objects import object_from_tree
 from tests.support.systems import open_system
 
 from virtshape.admission import submission
 from virtshape.admission.accounts import get_trusted_users
-from virtshape.api.codec import from_tree, object_from_tree
+from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.http import Listener
+from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.patches.jsonpatch import patch_json
 from virtshape.client.informer import Informers
@@ -25,7 +26,7 @@ from virtshape.client.rest import RestClient
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.manifests import naming
-from virtshape.cluster.webhook.handler import MAX_CONVERSION_BYTES, MAX_REVIEW_BYTES, Room, Webhook, get_limit
+from virtshape.cluster.webhook.handler import MAX_CONVERSION_BYTES, MAX_REVIEW_BYTES, ByteLimiter, Webhook, get_limit
 from virtshape.supervise.supervisor import Supervisor
 
 SOURCE: JsonObject = {
@@ -47,7 +48,7 @@ CLAIM: JsonObject = {
 
 
 class CountingClient:
-    """A client that records the objects that are read one by one."""
+    """A client that records each object that is read with a `get` request."""
 
     def __init__(self, client: RestClient) -> None:
         self._client = client
@@ -203,26 +204,26 @@ async def test_body_limit_depends_on_the_path(tmp_path: Path, path: str, limit: 
 
 
 async def test_reviews_beyond_the_limit_wait_for_earlier_ones() -> None:
-    room = Room(10)
-    await room.take(25)  # a single review may exceed the limit
-    waiting = [asyncio.create_task(room.take(size)) for size in (6, 4, 1)]
+    limiter = ByteLimiter(10)
+    await limiter.take(25)  # a single review may exceed the limit
+    waiting = [asyncio.create_task(limiter.take(size)) for size in (6, 4, 1)]
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
-    room.release(25)
+    limiter.release(25)
     await asyncio.gather(*waiting[:2])
     assert not waiting[2].done()
-    room.release(4)
+    limiter.release(4)
     await waiting[2]
 
 
 async def test_cancelled_reviews_release_their_memory() -> None:
-    room = Room(10)
-    await room.take(10)
-    cancelled, granted = (asyncio.create_task(room.take(10)) for _ in range(2))
+    limiter = ByteLimiter(10)
+    await limiter.take(10)
+    cancelled, granted = (asyncio.create_task(limiter.take(10)) for _ in range(2))
     await asyncio.sleep(0)
     cancelled.cancel()
-    room.release(10)
+    limiter.release(10)
     await granted
     assert cancelled.cancelled()
-    room.release(10)
-    await asyncio.wait_for(room.take(10), 30)
+    limiter.release(10)
+    await asyncio.wait_for(limiter.take(10), 30)

@@ -20,11 +20,11 @@ STDERR: Final = 2
 ERROR: Final = 3
 MAX_STDERR_BYTES: Final = 512
 MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
-"""Limit of a command's output, because a guest that breaks out of QEMU controls its pod."""
+"""Maximum output of a command, which is limited because a guest that breaks out of QEMU controls its pod."""
 
 
 class Command:
-    """A running command: write its input, read its output."""
+    """A running command, with methods to write its input and read its output."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
@@ -71,7 +71,7 @@ async def start_command(
 async def run_command(
     transport: HttpTransport, namespace: str, pod: str, container: str, command: Sequence[str], seconds: float = 30.0
 ) -> bytes:
-    """Return the whole output of a command; raise StatusError with its error output if it fails."""
+    """Return the whole output of a command; raise StatusError if the command fails or exceeds a limit."""
     running = await start_command(transport, namespace, pod, container, command)
     output = bytearray()
     try:

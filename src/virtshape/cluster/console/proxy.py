@@ -1,17 +1,16 @@
 """
-Serve the web console for the API server of a cluster.
+The web console as a reverse proxy of a cluster's API server.
 
-A reverse proxy: each request of the page is sent to the API server with the token that its user signed in with. The
-proxy has no permissions of its own, and forwards only paths and headers of the API.
+Each request from the page is sent to the API server with the token that its user signed in with. The proxy has no
+permissions of its own, and forwards only requests to API paths, and only headers that the API uses.
 """
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from base64 import urlsafe_b64decode
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 from functools import partial
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -24,18 +23,16 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 from virtshape.apiserver.audit import AuditEntry
 from virtshape.apiserver.auth.authentication import Credential, User, unauthorized
-from virtshape.apiserver.auth.pki import Pki
-from virtshape.apiserver.http import AnyResponse, Listener
-from virtshape.apiserver.message import JSON, Request, Response, Stream, Upgrade
+from virtshape.apiserver.message import AUDIT_ID, JSON, AnyResponse, Request, Response, Stream, Upgrade
 from virtshape.apiserver.responses import build_error_response, build_not_found_response
 from virtshape.apiserver.sessionstreams import bind_to_session
-from virtshape.apiserver.upgrading import accept_handshake
+from virtshape.apiserver.websocketrelay import accept_handshake
 from virtshape.client.access import Access, Credentials, Impersonation, StaticCredentials
 from virtshape.client.errors import UnreachableError, parse_status_error
 from virtshape.client.http import HttpTransport
 from virtshape.client.transport import Call, Reply
 from virtshape.stream.websocket import WebSocket
-from virtshape.web.console import Console, format_url
+from virtshape.web.console import Console
 from virtshape.web.sessions import open_sessions
 from virtshape.web.signin import Identity
 
@@ -48,20 +45,20 @@ _log = logging.getLogger(__name__)
 
 
 class ConsoleProxy:
-    """Answers the page's requests to the console, and forwards those to the API server of a cluster."""
+    """Answers the page's requests to the console itself, and forwards API requests to the cluster's API server."""
 
     def __init__(self, access: Access) -> None:
         self._transport = HttpTransport(
             replace(access, credentials=StaticCredentials(Credentials()), acting_as=Impersonation())
         )
-        self.console = Console(self.identify, _log_entry, open_sessions())
+        self.console = Console(self.identify, _log_entry, open_sessions(), uploads=False)
 
     async def close(self) -> None:
         """Close the connections to the API server."""
         await self._transport.close()
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """Return the response to a request, or an awaitable of it."""
+        """Return the response to a request, or an awaitable that returns it."""
         own = self.console.answer(request)
         if own is not None:
             return own
@@ -70,7 +67,7 @@ class ConsoleProxy:
         return bind_to_session(self._forward(request), partial(self._has_session, request))
 
     def authenticate(self, request: Request) -> None:
-        """Raise StatusError unless the request has a session; only then are large bodies read."""
+        """Raise StatusError unless the request has a session; called before a large body is read."""
         self._get_authorization(request)
 
     async def identify(self, credential: Credential) -> Identity:
@@ -91,12 +88,15 @@ class ConsoleProxy:
         user = status.user_info if status is not None else None
         if user is None or not user.username:
             raise unauthorized()
-        return Identity(User(user.username, tuple(user.groups or ()), user.uid or ""))
+        return Identity(
+            User(user.username, tuple(user.groups or ()), user.uid or ""), _find_expiry(credential.authorization)
+        )
 
     async def _forward(self, request: Request) -> AnyResponse:
         try:
             headers = {name: request.headers[name] for name in _REQUEST_HEADERS if name in request.headers}
             headers["authorization"] = self._get_authorization(request)
+            headers[AUDIT_ID] = request.audit_id
             target = quote(request.path, safe=_SAFE) + (f"?{request.query_text}" if request.query_text else "")
             call = Call(request.method, target, headers, request.body)
             if request.wants_websocket:
@@ -142,27 +142,19 @@ class ConsoleProxy:
         return Stream(_read_lines(stack, lines))
 
 
-class ConsoleReady(NamedTuple):
-    """The address of the console, and a link that signs in once, if the kubeconfig has a token."""
-
-    url: str
-    link: str | None
+class _Claims(msgspec.Struct):
+    exp: float | None = None
 
 
-async def run(access: Access, host: str, port: int, directory: Path, on_ready: Callable[[ConsoleReady], None]) -> None:
-    """Serve the console until cancelled; the directory keeps the certificates."""
-    proxy = ConsoleProxy(access)
-    listener = Listener(proxy.handle, authenticate=proxy.authenticate)
+def _find_expiry(authorization: str) -> float | None:
+    """Return when a token expires, as a Unix timestamp; None if it is not a JSON Web Token or does not expire."""
+    parts = authorization.split(".")
+    if len(parts) != 3:
+        return None
     try:
-        token = (await access.credentials.fetch()).token
-        chosen = await listener.start(host, port, Pki(directory / "pki").build_server_context([host]))
-        url = format_url(host, chosen)
-        link = await proxy.console.write_link(url, Credential(f"Bearer {token}")) if token else None
-        on_ready(ConsoleReady(url, link))
-        await asyncio.Event().wait()
-    finally:
-        await listener.stop()
-        await proxy.close()
+        return msgspec.json.decode(urlsafe_b64decode(f"{parts[1]}=="), type=_Claims).exp
+    except (ValueError, msgspec.DecodeError):
+        return None
 
 
 def _build_response(reply: Reply) -> Response:
@@ -178,11 +170,11 @@ async def _read_lines(stack: AsyncExitStack, lines: AsyncIterator[bytes]) -> Asy
             async for line in lines:
                 yield line + b"\n"
         except UnreachableError as error:
-            _log.warning("a watch ended: %s", error)
+            _log.warning("connection to the API server lost: %s; ending the watch of the browser", error)
 
 
 def _unavailable(reason: str) -> StatusError:
-    _log.error("the API server of the cluster is not available: %s", reason)
+    _log.error("the API server of the cluster is not available: %s; responding with 503", reason)
     message = "the API server of the cluster is not available"
     return StatusError(503, "ServiceUnavailable", message).retry_after(1)
 
