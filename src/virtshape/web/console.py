@@ -12,34 +12,14 @@ from virtshape.apiserver.audit import AuditEntry
 from virtshape.apiserver.auth.authentication import Credential, read_certificate
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.responses import build_error_response
-from virtshape.web.browser import clear_cookie
+from virtshape.web.cookies import clear_cookie
 from virtshape.web.files import ConsoleFiles
+from virtshape.web.securityheaders import SECURITY_HEADERS
 from virtshape.web.sessions import SealedCredentials, open_codes
 from virtshape.web.signin import Identify, SignIn
 
 PATH: Final = "/console/"
 CODES_PATH: Final = f"{PATH}codes"
-CONTENT_SECURITY_POLICY: Final = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-SECURITY_HEADERS: Final = (
-    ("content-security-policy", CONTENT_SECURITY_POLICY),
-    ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
-)
 
 
 class Console:
@@ -50,10 +30,12 @@ class Console:
         identify: Identify,
         record: Callable[[AuditEntry], None],
         sessions: SealedCredentials,
+        *,
+        uploads: bool,
         files: ConsoleFiles | None = None,
     ) -> None:
         self._files = files or ConsoleFiles()
-        self._sign_in = SignIn(identify, sessions, open_codes(), record)
+        self._sign_in = SignIn(identify, sessions, open_codes(), record, uploads)
 
     def answer(self, request: Request) -> Response | Awaitable[Response] | None:
         """Return the response to a request for the console; None if the path belongs to the API."""
@@ -73,7 +55,7 @@ class Console:
                 return self._finish(request, self._sign_in.end(request))
             case "session", _:
                 return _refuse_method("GET, HEAD, POST, DELETE")
-            case "codes", "POST" if not request.is_of_other_site:
+            case "codes", "POST" if not request.is_cross_origin:
                 credential = Credential(request.headers.get("authorization"), read_certificate(request.certificate))
                 return self._finish(request, self._sign_in.create_code(request, credential))
             case "codes", "POST":
@@ -87,11 +69,11 @@ class Console:
                 return _refuse_method("GET, HEAD")
 
     def find_credential(self, request: Request) -> Credential | None:
-        """Return the credential of the session, or None; raise StatusError 403 if another site sent the request."""
+        """Return the credential of the session, or None; raise StatusError 403 if the request fails the CSRF checks."""
         return self._sign_in.find_credential(request)
 
     async def write_link(self, url: str, credential: Credential) -> str:
-        """Return a link that signs in, once, to the console of the server at this URL."""
+        """Return a link that signs in to the console of the server at this URL; the link works only once."""
         return format_link(url, (await self._sign_in.issue_code(credential)).code)
 
     async def _finish(self, request: Request, answer: Awaitable[Response]) -> Response:

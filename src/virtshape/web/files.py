@@ -44,7 +44,7 @@ class _File(NamedTuple):
 
 
 class ConsoleFiles:
-    """The files in a directory, by their paths in it."""
+    """The files in a directory, by their paths relative to the directory."""
 
     def __init__(self, directory: Path = BUILT_FILES) -> None:
         self._directory = directory
@@ -57,7 +57,7 @@ class ConsoleFiles:
         return frozenset(path.relative_to(self._directory).as_posix() for path in found)
 
     def answer(self, request: Request, name: str) -> Response | None:
-        """Return the file at this path, or the index page for the path of a view; None if an asset does not exist."""
+        """Return the file at this path, or else the index page; None if an asset or the index page does not exist."""
         if name not in self.names:
             if name.startswith(ASSETS) or INDEX not in self.names:
                 return None
@@ -83,7 +83,7 @@ class ConsoleFiles:
         if compressed is not None and len(compressed) >= len(content):
             compressed = None
         content_type = _CONTENT_TYPES.get(path.suffix, "application/octet-stream")
-        # A weak validator, because it is the same for the compressed and the plain form.
+        # A weak ETag, because the compressed and the uncompressed content have the same ETag.
         etag = f'W/"{sha256(content).hexdigest()[:32]}"'
         self._read[name] = _File(content, compressed, content_type, etag)
         return self._read[name]

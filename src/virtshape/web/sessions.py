@@ -1,5 +1,5 @@
 """
-Sessions and one-time codes: a random secret that a client holds represents a credential.
+Sessions and one-time codes: a random secret in the client represents a credential.
 
 The credential is encrypted with a key derived from the secret, and the server keeps only a digest of the secret, so
 neither its memory nor the file of sessions contains tokens, codes or cookies.
@@ -10,7 +10,6 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
-from hmac import compare_digest
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final, NamedTuple
@@ -32,14 +31,14 @@ _log = logging.getLogger(__name__)
 
 
 class Opened(NamedTuple):
-    """The credential that a secret represents, and when the secret expires, in seconds since 1970."""
+    """The credential that a secret represents, and the expiry of the secret in seconds since 1970."""
 
     credential: Credential
     expires: float
 
 
 class Issued(NamedTuple):
-    """A new secret, and when it expires, in seconds since 1970."""
+    """A new secret, and its expiry in seconds since 1970."""
 
     secret: str
     expires: float
@@ -54,7 +53,7 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class SealedCredentials:
-    """Encrypted credentials, each with its own secret; if a path is given, they survive a restart."""
+    """Encrypted credentials, each with its own secret; if `path` is set, they are also stored in a file."""
 
     def __init__(
         self,
@@ -76,7 +75,11 @@ class SealedCredentials:
         return len(self._records)
 
     def add(self, credential: Credential, user: str, expires: float | None = None) -> Issued:
-        """Store a credential of a user, at most until it expires; the oldest are dropped if there are too many."""
+        """
+        Store a user's credential, at most until it expires; return a new secret that represents the credential.
+
+        If there are too many credentials, the oldest are dropped.
+        """
         now = self._clock()
         owner = sha256(user.encode()).hexdigest()
         secret = token_urlsafe(32)
@@ -101,7 +104,7 @@ class SealedCredentials:
         return Opened(msgspec.json.decode(opened, type=Credential), record.expires)
 
     def take(self, secret: str) -> Opened | None:
-        """Return the credential of a secret, or None, and remove the secret."""
+        """Remove a secret and return its credential, or None if the secret is unknown or has expired."""
         found = self.find(secret)
         self.remove(secret)
         return found
@@ -137,16 +140,6 @@ def open_sessions(path: Path | None = None, clock: Callable[[], float] = time.ti
 def open_codes(clock: Callable[[], float] = time.time) -> SealedCredentials:
     """Return the one-time codes for signing in."""
     return SealedCredentials(CODE_SECONDS, MAX_CODES, MAX_CODES_OF_USER, clock=clock)
-
-
-def derive_csrf_token(secret: str) -> str:
-    """Return the CSRF token of a session."""
-    return sha256(f"csrf:{secret}".encode()).hexdigest()
-
-
-def is_csrf_token(secret: str, token: str) -> bool:
-    """Return True if a token belongs to a session."""
-    return compare_digest(derive_csrf_token(secret).encode(), token.encode())
 
 
 def _digest(secret: str) -> str:

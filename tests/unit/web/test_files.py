@@ -28,7 +28,7 @@ def answer(files: ConsoleFiles, name: str, **headers: str) -> Response:
     return found
 
 
-def test_web_console_files_have_their_content_type(files: ConsoleFiles) -> None:
+def test_content_type_of_a_console_file_depends_on_its_extension(files: ConsoleFiles) -> None:
     for name, content_type in {
         "index.html": "text/html; charset=utf-8",
         "assets/main-1a2b.js": "text/javascript; charset=utf-8",
@@ -49,12 +49,12 @@ def test_missing_asset_does_not_return_the_index_page(files: ConsoleFiles) -> No
 
 
 @pytest.mark.parametrize("name", ["../secret", "assets/../../secret", "/etc/passwd", "assets/\0", "..", "link"])
-def test_path_cannot_leave_the_directory(files: ConsoleFiles, name: str) -> None:
+def test_path_traversal_cannot_read_files_outside_the_asset_directory(files: ConsoleFiles, name: str) -> None:
     found = files.answer(Request("GET", "/", {}), name)
     assert found is None or found.body == PAGE
 
 
-def test_web_console_assets_are_immutable_in_the_cache(files: ConsoleFiles) -> None:
+def test_web_console_assets_are_cached_as_immutable(files: ConsoleFiles) -> None:
     headers = dict(answer(files, "assets/main-1a2b.js").headers)
     assert headers["cache-control"] == "public, max-age=31536000, immutable"
 

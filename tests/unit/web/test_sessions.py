@@ -48,7 +48,7 @@ def count(credentials: SealedCredentials, secrets: list[str]) -> int:
     ],
     ids=["token", "certificate"],
 )
-def test_session_secret_returns_its_credential(credential: Credential, clock: Clock) -> None:
+def test_credential_of_a_session_is_found_by_the_session_secret(credential: Credential, clock: Clock) -> None:
     sessions = open_sessions(clock=clock)
     secret = sessions.add(credential, "jane").secret
     found = sessions.find(secret)
@@ -61,7 +61,7 @@ def test_unknown_session_secret_returns_none(secret: str) -> None:
     assert open_sessions().find(secret) is None
 
 
-def test_session_expires(clock: Clock) -> None:
+def test_web_console_session_expires(clock: Clock) -> None:
     sessions = open_sessions(clock=clock)
     secret = sessions.add(TOKEN, "jane").secret
     clock.now += SESSION_SECONDS
@@ -76,14 +76,14 @@ def test_session_expires_with_its_credential(clock: Clock) -> None:
     assert sessions.find(issued.secret) is None
 
 
-def test_one_time_code_works_once(clock: Clock) -> None:
+def test_one_time_code_can_be_used_only_once(clock: Clock) -> None:
     codes = open_codes(clock)
     code = codes.add(TOKEN, "jane").secret
     assert codes.take(code) is not None
     assert codes.take(code) is None
 
 
-def test_code_expires(clock: Clock) -> None:
+def test_one_time_code_expires(clock: Clock) -> None:
     codes = open_codes(clock)
     code = codes.add(TOKEN, "jane").secret
     clock.now += CODE_SECONDS
@@ -94,7 +94,9 @@ def test_code_expires(clock: Clock) -> None:
     ("opened", "most", "most_of_user"),
     [(open_sessions, MAX_SESSIONS, MAX_SESSIONS_OF_USER), (open_codes, MAX_CODES, MAX_CODES_OF_USER)],
 )
-def test_number_of_secrets_is_limited(opened: Callable[[], SealedCredentials], most: int, most_of_user: int) -> None:
+def test_number_of_sessions_and_one_time_codes_is_limited(
+    opened: Callable[[], SealedCredentials], most: int, most_of_user: int
+) -> None:
     credentials = opened()
     other = credentials.add(TOKEN, "other").secret
     own = [credentials.add(TOKEN, "jane").secret for _ in range(most_of_user + 3)]
@@ -105,7 +107,7 @@ def test_number_of_secrets_is_limited(opened: Callable[[], SealedCredentials], m
     assert len(credentials) == most
 
 
-def test_expired_sessions_are_forgotten(clock: Clock) -> None:
+def test_expired_sessions_are_removed(clock: Clock) -> None:
     sessions = open_sessions(clock=clock)
     for number in range(5):
         sessions.add(TOKEN, f"user{number}")
@@ -114,7 +116,7 @@ def test_expired_sessions_are_forgotten(clock: Clock) -> None:
     assert len(sessions) == 1
 
 
-def test_sessions_are_stored_without_secrets(tmp_path: Path) -> None:
+def test_session_file_contains_no_secrets(tmp_path: Path) -> None:
     path = tmp_path / "sessions.json"
     secret = open_sessions(path).add(TOKEN, "jane").secret
     found = open_sessions(path).find(secret)
@@ -132,7 +134,9 @@ def test_ended_session_is_removed_from_the_session_file(tmp_path: Path) -> None:
     assert open_sessions(tmp_path / "sessions.json").find(secret) is None
 
 
-def test_unreadable_session_file_only_ends_the_sessions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_sessions_can_be_added_if_the_session_file_is_unreadable(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "sessions.json"
     path.write_text("{broken")
     with caplog.at_level(logging.ERROR):
@@ -141,7 +145,7 @@ def test_unreadable_session_file_only_ends_the_sessions(tmp_path: Path, caplog: 
     assert sessions.find(sessions.add(TOKEN, "jane").secret) is not None
 
 
-def test_session_works_if_its_file_cannot_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_session_is_usable_if_its_file_cannot_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     sessions = open_sessions(tmp_path / "file" / "sessions.json")
     (tmp_path / "file").write_text("not a directory")
     with caplog.at_level(logging.ERROR):
@@ -151,7 +155,7 @@ def test_session_works_if_its_file_cannot_be_written(tmp_path: Path, caplog: pyt
     assert sessions.find(secret) is not None
 
 
-def test_failed_sign_ins_of_one_address_are_limited_for_a_time(clock: Clock) -> None:
+def test_failed_sign_ins_from_one_address_are_limited_for_a_time(clock: Clock) -> None:
     limit = FailureLimit(clock)
     for _ in range(MAX_FAILURES):
         limit.require("10.0.0.1")
@@ -166,7 +170,19 @@ def test_failed_sign_ins_of_one_address_are_limited_for_a_time(clock: Clock) -> 
     limit.require("10.0.0.1")
 
 
-def test_number_of_addresses_is_limited(clock: Clock) -> None:
+def test_failed_sign_ins_are_forgotten_after_the_clock_was_set_back(clock: Clock) -> None:
+    limit = FailureLimit(clock)
+    for _ in range(MAX_FAILURES):
+        limit.note("10.0.0.1")
+    clock.now -= 3600
+    limit.require("10.0.0.1")
+    for _ in range(MAX_FAILURES):
+        limit.note("10.0.0.1")
+    with pytest.raises(StatusError):
+        limit.require("10.0.0.1")
+
+
+def test_number_of_addresses_with_recorded_sign_in_failures_is_limited(clock: Clock) -> None:
     limit = FailureLimit(clock)
     for _ in range(MAX_FAILURES):
         limit.note("first")
