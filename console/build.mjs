@@ -27,7 +27,8 @@ const xtermStyles = {
       let contents = await readFile(path, "utf8");
       for (const [from, to, count] of XTERM_EDITS) {
         const parts = contents.split(from);
-        if (parts.length !== count + 1) throw new Error(`xterm.js changed: expected ${count} times ${from}`);
+        if (parts.length !== count + 1)
+          throw new Error(`xterm.js has changed: expected ${count} occurrences of ${from}`);
         contents = parts.join(to);
       }
       return { contents, loader: "js" };

@@ -1,5 +1,5 @@
 /** The whole console: sign-in, or the layout with the page of the current address. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { forgetAccess } from "./api/access";
 import { ApiError, setUnauthorizedHandler } from "./api/client";
 import { fetchSession, type Session, signIn, signOut, takeCode } from "./api/session";
@@ -90,8 +90,12 @@ function Console({ session, signOut }: { session: Session; signOut: () => void }
     }),
     [namespace],
   );
+  const shown = useRef(path);
   useEffect(() => {
     if (path === "/") navigate("/vms", { replace: true });
+    // On a new page, keyboard navigation and screen readers start at its content.
+    if (path !== shown.current && shown.current !== "/") document.getElementById("content")?.focus();
+    shown.current = path;
   }, [path]);
   return (
     <NamespaceContext.Provider value={context}>

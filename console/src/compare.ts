@@ -18,7 +18,7 @@ export function compareValues(before: unknown, after: unknown, path = ""): Chang
     const length = Math.max(before.length, after.length);
     return Array.from({ length }).flatMap((_, at) => compareValues(before[at], after[at], `${path}[${at}]`));
   }
-  return [{ field: path, before: describe(before), after: describe(after) }];
+  return [{ field: path, before: describeValue(before), after: describeValue(after) }];
 }
 
 /** Return true if two values mean the same. */
@@ -37,7 +37,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function describe(value: unknown): string {
+/** Return a value as text; absent and empty values are empty. */
+export function describeValue(value: unknown): string {
   if (isEmpty(value)) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

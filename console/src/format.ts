@@ -37,7 +37,7 @@ export function parseQuantity(text: string | undefined): number {
   return match ? Number(match[1]) * (FACTORS[match[2] ?? ""] ?? Number.NaN) : Number.NaN;
 }
 
-/** Return a number of bytes with the largest binary unit that keeps it short: 1.5Gi. */
+/** Return a number of bytes with a binary unit, such as 1.5Gi. */
 export function formatBytes(bytes: number): string {
   for (const unit of ["Ti", "Gi", "Mi", "Ki"]) {
     const size = FACTORS[unit] ?? 1;

@@ -36,7 +36,7 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-/** Load a value when the key changes; the previous value stays until the next one is there. */
+/** Load a value when the key changes; the previous value stays until the next one is loaded. */
 export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, "reload">>({ value: null, error: null, isLoading: true });
   const [count, setCount] = useState(0);
@@ -69,6 +69,19 @@ export function useDebounced<T>(value: T, delay: number): T {
     return () => clearTimeout(timer);
   }, [value, delay]);
   return settled;
+}
+
+const NARROW = window.matchMedia("(max-width: 720px)");
+
+/** Return true on screens of phones, where a page shows cards instead of wide tables. */
+export function useIsNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const update = () => setNarrow(NARROW.matches);
+    NARROW.addEventListener("change", update);
+    return () => NARROW.removeEventListener("change", update);
+  }, []);
+  return isNarrow;
 }
 
 /** Set the title of the window while a page is shown. */

@@ -12,6 +12,8 @@ export interface Page {
   component: ComponentType<{ parameters: Parameters }>;
   /** Label in the navigation; pages without one are reached from other pages. */
   label?: string;
+  /** Label on narrow screens, if it differs. */
+  shortLabel?: string;
 }
 
 const listeners = new Set<() => void>();

@@ -47,7 +47,7 @@ function writeTree(tree: Tree, path: string, indent: number, lines: YamlLine[]):
   }
 }
 
-/** Return the path of a field; keys with other characters than letters are in brackets, as the server writes them. */
+/** Return the path of a field; keys with characters other than letters are in brackets, as the server writes them. */
 function extendPath(path: string, key: string): string {
   if (!path) return key;
   return /^[A-Za-z0-9_-]+$/.test(key) ? `${path}.${key}` : `${path}[${key}]`;
@@ -89,7 +89,7 @@ function formatString(text: string): string {
   return isPlain(text) ? text : JSON.stringify(text);
 }
 
-// Words and numbers that YAML 1.1 reads as something else than a string.
+// Words and numbers that YAML 1.1 reads as something other than a string.
 const SPECIAL = /^(y|n|yes|no|on|off|true|false|null|~|[-+]?[0-9.][0-9a-fx_.:eE+-]*|[-+]?\.(inf|nan))$/i;
 
 function isPlain(text: string): boolean {

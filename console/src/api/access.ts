@@ -1,4 +1,4 @@
-/** What the user may do in a namespace, so that pages offer only what will work. The server decides in any case. */
+/** What the user may do in a namespace, so that pages offer only permitted actions. The server checks each request anyway. */
 import { useEffect, useState } from "preact/hooks";
 import { request } from "./client";
 

@@ -6,7 +6,7 @@ export interface Cause {
   field?: string;
 }
 
-/** The wire form of an error. */
+/** The Kubernetes Status object of an error response. */
 export interface Status {
   code?: number;
   reason?: string;
@@ -21,7 +21,7 @@ export class ApiError extends Error {
   readonly causes: Cause[];
 
   constructor(status: Status, code: number) {
-    super(status.message || `The server answered ${code}`);
+    super(status.message || `The server responded with status ${code}`);
     this.code = code;
     this.reason = status.reason ?? "";
     this.causes = status.details?.causes ?? [];
@@ -34,7 +34,9 @@ export function describeError(error: unknown): string {
 }
 
 export interface RequestOptions {
+  /** The body, as a value or as JSON text. */
   body?: unknown;
+  text?: string;
   contentType?: string;
   accept?: string;
   query?: Record<string, string | undefined>;
@@ -44,7 +46,7 @@ export interface RequestOptions {
 let csrfToken = "";
 let onUnauthorized: () => void = () => {};
 
-/** Set the token that every request but reads must carry. */
+/** Set the CSRF token, which all requests except reads send. */
 export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
@@ -63,9 +65,10 @@ export async function send(method: string, path: string, options: RequestOptions
   const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = csrfToken;
   const init: RequestInit = { method, headers, credentials: "same-origin", cache: "no-store" };
-  if (options.body !== undefined) {
+  const text = options.text ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  if (text !== undefined) {
     headers["Content-Type"] = options.contentType ?? "application/json";
-    init.body = JSON.stringify(options.body);
+    init.body = text;
   }
   if (options.signal) init.signal = options.signal;
   let response: Response;

@@ -110,6 +110,7 @@ export interface InstancetypeSpec {
   cpu?: {
     guest?: number;
     topology?: Topology;
+    limits?: { min?: number; max?: number; step?: number };
     model?: string;
     dedicatedCPUPlacement?: boolean;
     isolateEmulatorThread?: boolean;
@@ -117,7 +118,13 @@ export interface InstancetypeSpec {
     realtime?: object;
     maxSockets?: number;
   };
-  memory?: { guest?: string; hugepages?: { pageSize?: string }; overcommitPercent?: number; maxGuest?: string };
+  memory?: {
+    guest?: string;
+    limits?: { min?: string; max?: string; step?: string; perVCPU?: { min?: string; max?: string } };
+    hugepages?: { pageSize?: string };
+    overcommitPercent?: number;
+    maxGuest?: string;
+  };
   gpus?: { name: string; deviceName: string }[];
   hostDevices?: { name: string; deviceName: string }[];
   [field: string]: unknown;
@@ -172,6 +179,10 @@ export interface CoreEvent extends KubernetesObject {
 }
 
 export type Namespace = KubernetesObject;
+
+export interface Node extends KubernetesObject {
+  status?: { capacity?: { cpu?: string; memory?: string } };
+}
 
 export interface List<T> {
   metadata: { resourceVersion?: string; continue?: string };

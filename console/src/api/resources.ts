@@ -7,6 +7,7 @@ import type {
   Instancetype,
   KubernetesObject,
   Namespace,
+  Node,
   PersistentVolumeClaim,
   Preference,
   VirtualMachine,
@@ -66,6 +67,7 @@ export const CLAIMS = resource<PersistentVolumeClaim>("v1", "PersistentVolumeCla
 export const DATA_VOLUMES = resource<DataVolume>("cdi.kubevirt.io/v1beta1", "DataVolume", "datavolumes");
 export const DATA_SOURCES = resource<DataSource>("cdi.kubevirt.io/v1beta1", "DataSource", "datasources");
 export const EVENTS = resource<CoreEvent>("v1", "Event", "events");
+export const NODES = resource<Node>("v1", "Node", "nodes", false);
 export const NAMESPACES = resource<Namespace>("v1", "Namespace", "namespaces", false);
 
 /** Return the path of a collection; without a namespace, of all namespaces. */

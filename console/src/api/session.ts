@@ -6,9 +6,13 @@ export interface Session {
   groups: string[];
   expires: string;
   csrfToken: string;
+  /** True if the server accepts uploads of disk images. */
+  uploads: boolean;
 }
 
 const PATH = "/console/session";
+
+let uploads = false;
 
 /** Return the session of the cookie; raise ApiError 401 without one. */
 export async function fetchSession(): Promise<Session> {
@@ -26,7 +30,12 @@ export async function signOut(): Promise<void> {
   setCsrfToken("");
 }
 
-/** Take the code of a one-time link from the address bar, and remove it there. */
+/** Return true if the server of this session accepts uploads of disk images. */
+export function acceptsUploads(): boolean {
+  return uploads;
+}
+
+/** Return the code of a one-time link, and remove it from the address bar. */
 export function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) history.replaceState(null, "", location.pathname + location.search);
@@ -35,5 +44,6 @@ export function takeCode(): string | null {
 
 function keep(session: Session): Session {
   setCsrfToken(session.csrfToken);
+  uploads = session.uploads;
   return session;
 }

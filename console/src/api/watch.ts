@@ -78,7 +78,7 @@ export class LiveList<T extends KubernetesObject> {
         if (!this.version) await this.list(signal);
         const begin = Date.now();
         await this.watch(signal);
-        // Servers end watches from time to time. One that ends at once is not repeated at once.
+        // Servers end watches from time to time. A watch that ends immediately is repeated after a delay.
         delay = FIRST_DELAY;
         if (Date.now() - begin < FIRST_DELAY) await sleep(FIRST_DELAY, signal);
       } catch (error) {

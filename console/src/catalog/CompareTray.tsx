@@ -28,7 +28,7 @@ export function CompareTray({
           </button>
         ))}
       </span>
-      <span class="muted">
+      <span class="muted when-wide">
         {refs.length} of {COMPARED} {SHAPES[role].labels}
       </span>
       <Button look="quiet" onClick={() => onChange([])}>

@@ -1,6 +1,6 @@
-/** A form that creates a new instance type or preference from an existing one, checked by the server while typing. */
+/** A form that creates a new instance type or preference from an existing one; the server checks it while the user types. */
 import { useMemo, useState } from "preact/hooks";
-import { ApiError, request } from "../api/client";
+import { ApiError, type Cause, request } from "../api/client";
 import type { Instancetype, Preference } from "../api/objects";
 import { collectionPath } from "../api/resources";
 import { compareValues } from "../compare";
@@ -15,13 +15,15 @@ import { navigate } from "../router";
 import { useNamespace } from "../settings";
 import type { Role } from "../vm/status";
 import { formatYaml } from "../yaml";
-import { customizeInstancetype, customizePreference, readPreference } from "./customize";
+import { type Customized, customizeInstancetype, OPEN } from "./customize";
+import { customizePreference, readPreference } from "./customizePreference";
+import { PREFERENCE_FIELDS, PreferenceFields } from "./PreferenceFields";
+import { hasTopology, SIZE_FIELDS, SizeFields } from "./SizeFields";
 import { resourceOf, SHAPES, type Shape, shapePath } from "./shapes";
 
 const CLUSTER = "";
-const TOPOLOGIES = ["sockets", "cores", "threads", "spread", "any"];
 
-interface FormField {
+export interface FormField {
   key: string;
   label: string;
   /** Field of the object whose errors are shown here. */
@@ -30,21 +32,15 @@ interface FormField {
   isNumber?: boolean;
 }
 
-const SIZE: readonly FormField[] = [
-  { key: "vcpus", label: "vCPUs", field: "spec.cpu.guest", hint: "Distributed as the preference says", isNumber: true },
-  { key: "memory", label: "Memory", field: "spec.memory", hint: "Such as 4Gi" },
-];
-const TOPOLOGY: readonly FormField[] = [
-  { key: "sockets", label: "Sockets", field: "spec.cpu.topology", isNumber: true },
-  { key: "cores", label: "Cores per socket", field: "spec.cpu.topology.cores", isNumber: true },
-  { key: "threads", label: "Threads per core", field: "spec.cpu.topology.threads", isNumber: true },
-];
-const REQUIREMENTS: readonly FormField[] = [
-  { key: "vcpus", label: "Required vCPUs", field: "spec.requirements.cpu", isNumber: true },
-  { key: "memory", label: "Required memory", field: "spec.requirements.memory", hint: "Such as 2Gi" },
-];
-
 type Values = Record<string, string>;
+
+/** The properties of the components that render form fields. */
+export interface FormProps<T extends Shape> {
+  source: T;
+  values: Values;
+  onValue: (key: string, value: string) => void;
+  errors: (key: string) => readonly string[] | undefined;
+}
 
 interface CustomizeDialogProps {
   of: Role;
@@ -60,15 +56,16 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
   const [busy, setBusy] = useState(false);
   const target = { name, ...(namespace && { namespace }) };
   const resource = resourceOf(role, target);
-  const result = useMemo(
-    () => build(role, source, resource.kind, name, namespace, values),
+  const path = collectionPath(resource, namespace);
+  const fields = role === "instancetype" ? SIZE_FIELDS : PREFERENCE_FIELDS;
+  const wrong = checkValues(fields, values);
+  const isWrong = Object.keys(wrong).length > 0;
+  const wanted = useMemo(
+    () => ({ role, source, kind: resource.kind, name, namespace, values }),
     [role, source, resource, name, namespace, values],
   );
-  const path = collectionPath(resource, namespace);
-  const fields = role === "instancetype" ? [...SIZE, ...TOPOLOGY] : REQUIREMENTS;
-  const wrong = checkValues(fields, values);
-  const { error, isChecking } = useDryRun(path, result);
-  const errors = distribute(error, ["metadata.name", ...fields.map(({ field }) => field)]);
+  const { result, problems, isChecking } = useCustomized(path, wanted, chosen, isWrong);
+  const errors = distribute(problems, ["metadata.name", ...fields.map(({ field }) => field)]);
 
   const create = async (event: Event) => {
     event.preventDefault();
@@ -83,20 +80,18 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
       setBusy(false);
     }
   };
-  const show = ({ key, label, field, hint }: FormField) => (
-    <TextField
-      key={key}
-      label={label}
-      value={values[key] ?? ""}
-      onValue={(value) => setValues({ ...values, [key]: value.trim() })}
-      errors={wrong[key] ? [wrong[key]] : errors.get(field)}
-      hint={hint}
-    />
-  );
-  const isBlocked = busy || isChecking || error !== null || Object.keys(wrong).length > 0;
+  const form = {
+    values,
+    onValue: (key: string, value: string) => setValues({ ...values, [key]: value.trim() }),
+    errors: (key: string) => {
+      const field = fields.find((one) => one.key === key)?.field ?? "";
+      return wrong[key] ? [wrong[key]] : errors.get(field);
+    },
+  };
+  const isBlocked = busy || isChecking || problems.length > 0 || isWrong;
   const actions = (
     <>
-      <CopyButton label="Copy as YAML" text={() => formatYaml(result)} />
+      {result && <CopyButton label="Copy as YAML" text={() => formatYaml(result)} />}
       <Button onClick={onClose}>Cancel</Button>
       <Button type="submit" form="customize" look="primary" disabled={isBlocked}>
         Create {SHAPES[role].label}
@@ -120,30 +115,18 @@ export function CustomizeDialog({ of: role, source, onClose }: CustomizeDialogPr
           />
         </div>
         {role === "instancetype" ? (
-          <>
-            <div class="form-row">{SIZE.map(show)}</div>
-            <fieldset class="plain-fieldset">
-              <legend>Exact topology, instead of a number of vCPUs</legend>
-              <div class="form-row">{TOPOLOGY.map(show)}</div>
-            </fieldset>
-          </>
+          <SizeFields {...form} source={source as Instancetype} />
         ) : (
-          <div class="form-row">
-            <SelectField
-              label="Preferred CPU topology"
-              value={values.topology ?? ""}
-              onValue={(topology) => setValues({ ...values, topology })}
-              options={[{ value: "", label: "Not set" }, ...TOPOLOGIES.map((one) => ({ value: one, label: one }))]}
-            />
-            {REQUIREMENTS.map(show)}
-          </div>
+          <PreferenceFields {...form} source={source as Preference} />
         )}
       </form>
       <h3>Changes</h3>
-      <Changes
-        changes={compareValues(source.spec, result.spec, "spec")}
-        none="The spec is the same as that of the source."
-      />
+      {result && (
+        <Changes
+          changes={compareValues(source.spec, result.spec, "spec")}
+          none="The spec is the same as that of the source."
+        />
+      )}
       {errors.get("")?.map((message) => (
         <p key={message} class="field-error" role="alert">
           {message}
@@ -157,45 +140,69 @@ function startValues(role: Role, source: Shape): Values {
   return role === "preference" ? { ...readPreference((source as Preference).spec) } : {};
 }
 
-function build(role: Role, source: Shape, kind: string, name: string, namespace: string, values: Values): Shape {
-  const { vcpus = "", memory = "", sockets = "", cores = "", threads = "", topology = "" } = values;
-  if (role === "preference")
-    return customizePreference(source as Preference, kind, name, namespace, { topology, vcpus, memory });
-  const size = { vcpus, memory, sockets, cores, threads };
-  return customizeInstancetype(source as Instancetype, kind, name, namespace, size);
+interface Wanted {
+  role: Role;
+  source: Shape;
+  kind: string;
+  name: string;
+  namespace: string;
+  values: Values;
+}
+
+/** Return the new object, with the problems of its size. */
+async function build(wanted: Wanted, chosen: string, signal: AbortSignal): Promise<Customized<Shape>> {
+  const { role, source, kind, name, namespace, values } = wanted;
+  if (role === "preference") {
+    const preference = source as Preference;
+    const changed = { ...readPreference(preference.spec), ...values };
+    return { result: customizePreference(preference, kind, name, namespace, changed), problems: [] };
+  }
+  const size = { vcpus: "", memory: "", sockets: "", cores: "", threads: "", ...values };
+  return customizeInstancetype(source as Instancetype, { name, namespace }, size, chosen, signal);
 }
 
 /** Return what is wrong before the server is asked, by key of the field. */
 function checkValues(fields: readonly FormField[], values: Values): Values {
   const wrong: Values = {};
   for (const { key, isNumber } of fields)
-    if (isNumber && values[key] && !/^[1-9][0-9]{0,8}$/.test(values[key])) wrong[key] = "Enter a whole number above 0";
-  const hasTopology = TOPOLOGY.some(({ key }) => values[key]);
-  if (hasTopology && values.vcpus) wrong.vcpus ??= "Enter either vCPUs or a topology";
+    if (isNumber && values[key] && values[key] !== OPEN && !/^[1-9][0-9]{0,8}$/.test(values[key]))
+      wrong[key] = "Enter a whole number above 0";
+  if (hasTopology(values) && values.vcpus) wrong.vcpus ??= "Enter either vCPUs or a topology";
   return wrong;
 }
 
-/** Ask the server whether it would accept the object, after a pause in typing. */
-function useDryRun(path: string, object: Shape): { error: ApiError | null; isChecking: boolean } {
-  const body = useDebounced(object, 300);
-  const { value, isLoading } = useLoad(`${path}${JSON.stringify(body)}`, async (signal) => {
+/** Build the object and ask the server whether it would accept it, after a pause in typing. */
+function useCustomized(path: string, wanted: Wanted, chosen: string, isWrong: boolean) {
+  const settled = useDebounced(wanted, 300);
+  const [last, setLast] = useState<Shape | null>(null); // shown while the form has errors
+  const { value, isLoading } = useLoad(`${isWrong}${path}${JSON.stringify(settled)}`, async (signal) => {
+    if (isWrong) return null;
     try {
-      await request("POST", path, { body, query: { dryRun: "All" }, signal });
-      return null;
+      const made = await build(settled, chosen, signal);
+      setLast((old) => made.result ?? old);
+      if (!made.result || made.problems.length) return made;
+      await request("POST", path, { body: made.result, query: { dryRun: "All" }, signal });
+      return made;
     } catch (failure) {
-      if (failure instanceof ApiError) return failure;
-      throw failure;
+      if (!(failure instanceof ApiError)) throw failure;
+      return { result: null, problems: causesOf(failure) };
     }
   });
-  return { error: value, isChecking: isLoading || body !== object };
+  const isChecking = isLoading || settled !== wanted;
+  return { result: value?.result ?? last, problems: value?.problems ?? [], isChecking };
 }
 
-/** Return the messages of an error by the longest field that they belong to; those of no field are under "". */
-function distribute(error: ApiError | null, fields: readonly string[]): Map<string, string[]> {
+/** Return the causes of a refusal, with sizes of a request as fields of the new object. */
+function causesOf({ causes, message }: ApiError): Cause[] {
+  if (!causes.length) return [{ field: "", message }];
+  return causes.map(({ field = "", ...cause }) => ({ ...cause, field: field === "memory" ? "spec.memory" : field }));
+}
+
+/** Return the messages of problems by the longest field that they belong to; those of no field are under "". */
+function distribute(problems: readonly Cause[], fields: readonly string[]): Map<string, string[]> {
   const messages = new Map<string, string[]>();
-  const causes = error?.causes.length ? error.causes : error ? [{ message: error.message, field: "" }] : [];
   const longest = [...fields].sort((one, other) => other.length - one.length);
-  for (const { field = "", message = "" } of causes) {
+  for (const { field = "", message = "" } of problems) {
     const owner = longest.find((one) => field.startsWith(one)) ?? "";
     messages.set(owner, [...(messages.get(owner) ?? []), message]);
   }

@@ -1,8 +1,9 @@
-/** Controls that filter a list by parameters of the address. */
+/** Controls that filter and sort a list by parameters of its URL; on narrow screens, a button shows them. */
 import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
 import type { Query } from "./query";
 
-interface Choice {
+export interface Choice {
   name: string;
   label: string;
   options: readonly { value: string; label: string }[];
@@ -12,15 +13,19 @@ interface FilterBarProps {
   query: Query;
   search: string;
   choices: readonly Choice[];
+  /** The order of the list; it is kept when filters are cleared. */
+  sort?: Choice | null;
   /** At the end of the line, such as the number of results. */
   children?: ComponentChildren;
 }
 
-export function FilterBar({ query, search, choices, children }: FilterBarProps) {
-  const isFiltered = ["q", ...choices.map(({ name }) => name)].some((name) => query.get(name));
+export function FilterBar({ query, search, choices, sort, children }: FilterBarProps) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const active = choices.filter(({ name }) => query.get(name)).length;
   const clear = () => query.set(Object.fromEntries([["q", ""], ...choices.map(({ name }) => [name, ""])]));
   return (
-    <search class="toolbar">
+    <search class="toolbar filter-bar">
       <input
         class="input input-search filter-search"
         type="search"
@@ -29,28 +34,46 @@ export function FilterBar({ query, search, choices, children }: FilterBarProps) 
         value={query.get("q")}
         onInput={(event) => query.set({ q: event.currentTarget.value })}
       />
-      {choices.map((choice) => (
-        <select
-          key={choice.name}
-          class={`input input-small ${query.get(choice.name) ? "input-set" : ""}`}
-          aria-label={choice.label}
-          value={query.get(choice.name)}
-          onChange={(event) => query.set({ [choice.name]: event.currentTarget.value })}
-        >
-          {choice.options.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      ))}
-      {isFiltered && (
-        <button type="button" class="button button-quiet" onClick={clear}>
-          Clear filters
-        </button>
-      )}
+      <button
+        type="button"
+        class="button filter-toggle"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        Filters{active > 0 && ` (${active})`}
+      </button>
+      <div id={id} class={isOpen ? "filter-choices filter-choices-open" : "filter-choices"}>
+        {choices.map((choice) => (
+          <ChoiceSelect key={choice.name} query={query} choice={choice} isSet={query.get(choice.name) !== ""} />
+        ))}
+        {sort && <ChoiceSelect query={query} choice={sort} isSet={false} />}
+        {(active > 0 || query.get("q")) && (
+          <button type="button" class="button button-quiet" onClick={clear}>
+            Clear filters
+          </button>
+        )}
+      </div>
       <span class="toolbar-end toolbar-results">{children}</span>
     </search>
+  );
+}
+
+function ChoiceSelect({ query, choice, isSet }: { query: Query; choice: Choice; isSet: boolean }) {
+  const { name, label, options } = choice;
+  return (
+    <select
+      class={`input input-small ${isSet ? "input-set" : ""}`}
+      aria-label={label}
+      value={query.get(name)}
+      onChange={(event) => query.set({ [name]: event.currentTarget.value })}
+    >
+      {options.map(({ value, label: text }) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -2,6 +2,7 @@ import { formatBytes } from "../format";
 import { Link } from "../router";
 import { CompareChoice } from "./CompareTray";
 import type { InstancetypeEntry } from "./instancetypes";
+import { LifecycleBadge } from "./Lifecycle";
 import { MemoryBar } from "./MemoryBar";
 import { shapePath } from "./shapes";
 import { describeVcpus, TopologyPicture } from "./TopologyPicture";
@@ -23,6 +24,7 @@ export function InstancetypeCard({ entry, compared, onCompare, reason }: Instanc
         <Link to={shapePath("instancetype", object.metadata)} class="row-link shape-name" title={ref}>
           {name}
         </Link>
+        <LifecycleBadge metadata={object.metadata} />
         <CompareChoice item={ref} refs={compared} onChange={onCompare} />
       </div>
       {object.metadata.namespace && <span class="muted shape-scope">Namespace {object.metadata.namespace}</span>}

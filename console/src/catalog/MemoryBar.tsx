@@ -1,4 +1,4 @@
-/** An amount of memory as a row of segments: each one more is twice the memory. */
+/** An amount of memory as a row of segments; each further segment doubles the amount. */
 const FIRST = 2 ** 28; // 256Mi: one segment
 const SEGMENTS = 12; // up to 512Gi
 const WIDTH = 5;
@@ -17,7 +17,7 @@ export function MemoryBar({ bytes }: { bytes: number | null }) {
   );
 }
 
-/** Return the path of so many segments; the last one may be a part of one. One element is faster than one for each. */
+/** Return the SVG path of `count` segments, the last of which may be partial; one path is faster than many elements. */
 function drawSegments(count: number): string {
   let path = "";
   for (let index = 0; index < count; index++) {

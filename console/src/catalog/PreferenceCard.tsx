@@ -1,5 +1,6 @@
 import { Link } from "../router";
 import { CompareChoice } from "./CompareTray";
+import { LifecycleBadge } from "./Lifecycle";
 import { OsIcon } from "./OsIcon";
 import type { PreferenceEntry } from "./preferences";
 import { shapePath } from "./shapes";
@@ -28,6 +29,7 @@ export function PreferenceCard({ entry, compared, onCompare }: PreferenceCardPro
           </Link>
           <span class="muted shape-title">{title || os}</span>
         </div>
+        <LifecycleBadge metadata={object.metadata} />
         <CompareChoice item={ref} refs={compared} onChange={onCompare} />
       </div>
       {object.metadata.namespace && <span class="muted shape-scope">Namespace {object.metadata.namespace}</span>}

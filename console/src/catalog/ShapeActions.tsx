@@ -21,7 +21,7 @@ export function ShapeActions({ of: role, shape }: { of: Role; shape: Shape }) {
       {mayCreate && <Button onClick={() => setOpen(true)}>Customize</Button>}
       {may("create", "kubevirt.io", "virtualmachines") && (
         <ButtonLink to={createPath(role, shape.metadata)} look="primary">
-          Create a VM with it
+          Create a VM
         </ButtonLink>
       )}
       {isOpen && <CustomizeDialog of={role} source={shape} onClose={() => setOpen(false)} />}

@@ -1,19 +1,21 @@
-/** The frame of the pages of an instance type and of a preference: header, use, compatibility and YAML. */
+/** The page of an instance type or preference, kept up to date: header, VMs that use it, compatibility and YAML. */
 import type { ComponentChildren } from "preact";
 import { Badge } from "../components/Badge";
 import { ButtonLink } from "../components/Button";
 import { CopyButton } from "../components/CopyButton";
+import { LiveIndicator } from "../components/LiveIndicator";
 import { PageHeader } from "../components/PageHeader";
 import { EmptyState, ErrorState, Loading } from "../components/States";
 import { type Tab, Tabs } from "../components/Tabs";
 import { YamlView } from "../components/YamlView";
-import { useLoad } from "../hooks";
+import { useLive } from "../hooks";
 import { navigate, type Parameters, useLocation } from "../router";
 import type { Role } from "../vm/status";
 import { formatYaml } from "../yaml";
 import { Compatibility } from "./Compatibility";
+import { describeLifecycle, LifecycleBadge } from "./Lifecycle";
 import { ShapeActions } from "./ShapeActions";
-import { descriptionOf, loadShape, refOf, SHAPES, type Shape, titleOf } from "./shapes";
+import { descriptionOf, refOf, resourceOf, SHAPES, type Shape, titleOf } from "./shapes";
 import { UsedBy } from "./UsedBy";
 
 interface ShapeDetailProps<T extends Shape> {
@@ -26,26 +28,26 @@ interface ShapeDetailProps<T extends Shape> {
 export function ShapeDetail<T extends Shape>({ of: role, parameters, overview }: ShapeDetailProps<T>) {
   const { name = "", namespace } = parameters;
   const named = { name, ...(namespace && { namespace }) };
-  const {
-    value: shape,
-    error,
-    reload,
-  } = useLoad(`${role}/${refOf(named)}`, (signal) => loadShape<T>(role, named, signal));
+  const live = useLive(resourceOf(role, named), namespace, { fieldSelector: `metadata.name=${name}` });
+  const shape = live.items[0] as T | undefined;
   const { path, query } = useLocation();
   const { label, labels } = SHAPES[role];
 
-  if (error?.code === 404)
+  if (live.state === "failed")
+    return <ErrorState whole title={`${name} cannot be shown`} error={live.error} retry={live.retry} />;
+  if (!shape && live.state === "loading") return <Loading label={`Loading ${name}`} />;
+  if (!shape)
     return (
-      <EmptyState title={`There is no ${label} ${refOf(named)}`}>
+      <EmptyState whole title={`There is no ${label} ${refOf(named)}`}>
         <ButtonLink to={`/${SHAPES[role].path}`}>Show the {labels}</ButtonLink>
       </EmptyState>
     );
-  if (error) return <ErrorState title={`${name} cannot be shown`} error={error} retry={reload} />;
-  if (!shape) return <Loading label={`Loading ${name}`} />;
   const about = (
     <span class="about-line">
       <Badge>{namespace ? `Namespace ${namespace}` : "Cluster-wide"}</Badge>
+      <LifecycleBadge metadata={shape.metadata} />
       <span>{titleOf(shape)}</span>
+      <LiveIndicator state={live.state} />
     </span>
   );
   const tabs: Tab[] = [
@@ -69,8 +71,14 @@ export function ShapeDetail<T extends Shape>({ of: role, parameters, overview }:
 
 function Overview({ shape, children }: { shape: Shape; children: ComponentChildren }) {
   const description = descriptionOf(shape);
+  const outdated = describeLifecycle(shape.metadata);
   return (
     <>
+      {outdated && (
+        <p class="notice notice-warning" role="status">
+          {shape.metadata.name} is {outdated}.
+        </p>
+      )}
       {description && <p class="shape-description">{description}</p>}
       <div class="shape-overview">{children}</div>
     </>

@@ -43,12 +43,12 @@ export function TopologyPicture({ size }: { size: Size }) {
   );
 }
 
-/** Return the path of a cell; one element for all is faster than one for each. */
+/** Return the SVG path of a cell; one path for all cells is faster than many elements. */
 function drawCell({ x, y, height }: Cell): string {
   return `M${x} ${y}h${CELL}v${height}h-${CELL}z`;
 }
 
-/** The VM sets the number. */
+/** The picture of vCPUs whose number the VM sets. */
 function OpenSize() {
   return (
     <svg class="topology" width="24" height={HEIGHT} viewBox={`0 0 24 ${HEIGHT}`} aria-hidden="true">
@@ -57,7 +57,7 @@ function OpenSize() {
   );
 }
 
-/** Columns of cells, one for each vCPU: how they are distributed is up to the preference. */
+/** Columns with a cell for each vCPU; the preference decides how the vCPUs are distributed. */
 function drawVcpus(vcpus: number): Picture {
   const count = Math.min(vcpus, DRAWN);
   const cells = Array.from({ length: count }, (_, index) => ({
@@ -94,12 +94,12 @@ function drawTopology({ sockets, cores, threads }: Required<Topology>): Picture 
   return picture;
 }
 
-/** Return the height of a picture whose first column has this many cells, or all of them. */
+/** Return the height of a picture with this many cells, at most ROWS of which are in a column. */
 function heightOf(cells: number): number {
   return Math.min(cells, ROWS) * STEP + 3;
 }
 
-/** Say the size of the CPU in words. */
+/** Return the number of vCPUs and the exact topology as text. */
 export function describeVcpus({ vcpus, topology }: Size): string {
   if (vcpus === null) return "vCPUs set by the VM";
   if (!topology) return `${vcpus} vCPU${vcpus === 1 ? "" : "s"}`;

@@ -66,6 +66,7 @@ function buildColumns(role: Role, shape: Shape): Column<VirtualMachine>[] {
       id: "status",
       title: "Status",
       width: "9.5rem",
+      narrowWidth: "6.5rem",
       render: (vm) => <Badge tone={toneOf(statusOf(vm))}>{statusOf(vm)}</Badge>,
       sortBy: statusOf,
     },
@@ -74,6 +75,7 @@ function buildColumns(role: Role, shape: Shape): Column<VirtualMachine>[] {
       id: "version",
       title: "Version",
       width: "8rem",
+      narrowWidth: "5.5rem",
       render: (vm) => {
         const revision = revisionOf(vm, role);
         if (!revision) return <span class="muted">not stored</span>;

@@ -1,12 +1,17 @@
-/** Derive a new instance type or preference from an existing one, as `virtctl customize` does. */
-import type { Instancetype, InstancetypeSpec, Preference, PreferenceSpec, Topology } from "../api/objects";
-import { parseQuantity } from "../format";
-import type { Shape } from "./shapes";
+/** Derive a new object from an existing one, and the size of a new instance type, as `virtctl customize` does. */
+import { type Cause, request } from "../api/client";
+import type { Instancetype } from "../api/objects";
+import { subresourcePath } from "../api/resources";
+import { LABEL, REPLACEMENT } from "./Lifecycle";
+import { resourceOf, type Shape } from "./shapes";
 
 const GROUP = "instancetype.kubevirt.io";
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+const LEFT_OUT = ["kubectl.kubernetes.io/last-applied-configuration", LABEL, REPLACEMENT];
 
-/** Values of the form; empty texts keep the value of the source. */
+/** A size that each VM sets. */
+export const OPEN = "open";
+
+/** Values of the form; an empty string keeps the value of the source, and OPEN removes it. */
 export interface CustomSize {
   vcpus: string;
   sockets: string;
@@ -16,7 +21,7 @@ export interface CustomSize {
 }
 
 /** Return a copy with another name, without what the server or the author set to describe the source. */
-function copyShape<T extends Shape>(source: T, kind: string, name: string, namespace: string | undefined): T {
+export function copyShape<T extends Shape>(source: T, kind: string, name: string, namespace: string | undefined): T {
   const labels = keepOwn(source.metadata.labels);
   const annotations = keepOwn(source.metadata.annotations);
   return {
@@ -28,91 +33,43 @@ function copyShape<T extends Shape>(source: T, kind: string, name: string, names
 }
 
 function keepOwn(texts: Record<string, string> = {}): Record<string, string> | null {
-  const kept = Object.entries(texts).filter(([key]) => key !== LAST_APPLIED && !key.startsWith(`${GROUP}/`));
+  const kept = Object.entries(texts).filter(([key]) => !LEFT_OUT.includes(key) && !key.startsWith(`${GROUP}/`));
   return kept.length ? Object.fromEntries(kept) : null;
 }
 
-export function customizeInstancetype(
-  source: Instancetype,
-  kind: string,
-  name: string,
-  namespace: string | undefined,
+/** The new object, and why it cannot be created. */
+export interface Customized<T extends Shape> {
+  result: T | null;
+  problems: readonly Cause[];
+}
+
+/** Return a copy of an instance type with another size, as the server derives it. */
+export async function customizeInstancetype(
+  { metadata }: Instancetype,
+  target: { name: string; namespace: string },
   size: CustomSize,
-): Instancetype {
-  const copy = copyShape(source, kind, name, namespace);
-  applyVcpus(copy.spec, size);
-  applyMemory(copy.spec, size.memory.trim());
-  return copy;
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Customized<Instancetype>> {
+  const body = {
+    source: { name: metadata.name, kind: resourceOf("instancetype", metadata).kind },
+    name: target.name,
+    cluster: !target.namespace,
+    ...writeSize(size),
+  };
+  const path = subresourcePath(target.namespace || metadata.namespace || namespace, "customize-instancetype");
+  type Answer = { instancetype?: Instancetype; problems: Cause[] };
+  const { instancetype = null, problems } = await request<Answer>("PUT", path, { body, signal });
+  return { result: instancetype, problems };
 }
 
-function applyVcpus(spec: InstancetypeSpec, { vcpus, sockets, cores, threads }: CustomSize): void {
-  const topology = readTopology(sockets, cores, threads);
-  if (!vcpus && !topology) return;
-  spec.cpu ??= {};
-  const { cpu } = spec;
-  const wanted = topology ? (topology.sockets ?? 1) : Number(vcpus);
-  const before = cpu.guest || (cpu.topology?.sockets ?? 1);
-  // A limit for hotplug that equals the old size equals the new one; others are at least that.
-  if (cpu.maxSockets) cpu.maxSockets = cpu.maxSockets === before ? wanted : Math.max(cpu.maxSockets, wanted);
-  if (topology) {
-    delete cpu.guest;
-    cpu.topology = topology;
-  } else {
-    delete cpu.topology;
-    cpu.guest = Number(vcpus);
-  }
-}
-
-function readTopology(sockets: string, cores: string, threads: string): Topology | null {
-  if (!sockets && !cores && !threads) return null;
-  return { sockets: Number(sockets || 1), cores: Number(cores || 1), threads: Number(threads || 1) };
-}
-
-function applyMemory(spec: InstancetypeSpec, wanted: string): void {
-  if (!wanted) return;
-  spec.memory ??= {};
-  const { memory } = spec;
-  const limit = parseQuantity(memory.maxGuest);
-  if (limit < parseQuantity(wanted) || limit === parseQuantity(memory.guest)) memory.maxGuest = wanted;
-  memory.guest = wanted;
-}
-
-/** Values of the form; empty texts remove a requirement. */
-export interface CustomPreference {
-  topology: string;
-  vcpus: string;
-  memory: string;
-}
-
-export function readPreference({ cpu, requirements }: PreferenceSpec): CustomPreference {
+function writeSize({ vcpus, memory, sockets, cores, threads }: CustomSize): object {
+  const topology = { sockets: Number(sockets || 1), cores: Number(cores || 1), threads: Number(threads || 1) };
+  const open = [vcpus === OPEN && "vcpus", memory === OPEN && "memory"].filter(Boolean);
   return {
-    topology: cpu?.preferredCPUTopology ?? "",
-    vcpus: `${requirements?.cpu?.guest ?? ""}`,
-    memory: requirements?.memory?.guest ?? "",
+    ...(vcpus && vcpus !== OPEN && { vcpus: Number(vcpus) }),
+    ...((sockets || cores || threads) && { topology }),
+    ...(memory && memory !== OPEN && { memory }),
+    ...(open.length && { open }),
   };
-}
-
-export function customizePreference(
-  source: Preference,
-  kind: string,
-  name: string,
-  namespace: string | undefined,
-  { topology, vcpus, memory }: CustomPreference,
-): Preference {
-  const copy = copyShape(source, kind, name, namespace);
-  const { cpu, requirements, ...rest } = copy.spec;
-  const { preferredCPUTopology: _, ...otherCpu } = cpu ?? {};
-  const { cpu: _cpu, memory: _memory, ...otherNeeds } = requirements ?? {};
-  const newCpu = { ...otherCpu, ...(topology && { preferredCPUTopology: topology }) };
-  const needs = {
-    ...otherNeeds,
-    ...(vcpus && { cpu: { guest: Number(vcpus) } }),
-    ...(memory.trim() && { memory: { guest: memory.trim() } }),
-  };
-  copy.spec = {
-    ...rest,
-    ...(Object.keys(newCpu).length > 0 && { cpu: newCpu }),
-    ...(Object.keys(needs).length > 0 && { requirements: needs }),
-  };
-  return copy;
 }

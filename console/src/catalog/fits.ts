@@ -1,4 +1,4 @@
-/** Whether instance types and preferences fit, as the server decides it. */
+/** Check with the server which instance types and preferences can be used together. */
 import { request } from "../api/client";
 import type { Matcher } from "../api/objects";
 import { subresourcePath } from "../api/resources";
@@ -6,7 +6,8 @@ import { type Loaded, useLoad } from "../hooks";
 import type { Role } from "../vm/status";
 import { refOf, SHAPES, type Shape } from "./shapes";
 
-interface Pair {
+/** A pair in the response of check-compatibility. */
+export interface Pair {
   instancetype: Matcher;
   preference: Matcher;
   compatible: boolean;
@@ -34,10 +35,11 @@ export function useCompatibility(role: Role, shape: Shape | null, namespace: str
   });
 }
 
-function refIn(namespace: string, role: Role, { name = "", kind }: Matcher): string {
+/** Return the reference of an object that the server names; the namespace is that of the request. */
+export function refIn(namespace: string, role: Role, { name = "", kind }: Matcher): string {
   return kind === SHAPES[role].namespaced.kind ? refOf({ namespace, name }) : name;
 }
 
 function reasonOf({ compatible, problems }: Pair): string {
-  return compatible ? "" : problems.map((problem) => problem.message).join("; ") || "They do not fit";
+  return compatible ? "" : problems.map((problem) => problem.message).join("; ") || "Not compatible";
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 const STEP = 60;
 
-/** Return how many of `total` items to render, and the ref of an element at the end that asks for more when in view. */
+/** Return how many of `total` items to render, and the ref of the last element, which adds more when it is in view. */
 export function useGrowing(total: number) {
   const [count, setCount] = useState(STEP);
   const end = useRef<HTMLDivElement>(null);

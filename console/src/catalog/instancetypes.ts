@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Instancetype, InstancetypeSpec, Topology } from "../api/objects";
 import { CLUSTER_INSTANCETYPES, INSTANCETYPES } from "../api/resources";
 import { parseQuantity } from "../format";
+import type { SortKey } from "../sorting";
 import { descriptionOf, matchesScope, matchesSearch, refOf, titleOf } from "./shapes";
 
 export interface InstancetypeEntry {
@@ -13,11 +14,11 @@ export interface InstancetypeEntry {
   title: string;
   size: Size;
   traits: readonly Trait[];
-  /** What a search looks at, in lower case. */
+  /** The text that a search matches, in lower case. */
   text: string;
 }
 
-/** Null means that the VM sets the value. */
+/** The size of an instance type; null means that the VM sets the value. */
 export interface Size {
   vcpus: number | null;
   /** Only an exact topology; otherwise the preference distributes the vCPUs. */
@@ -63,7 +64,7 @@ export function describeInstancetype(object: Instancetype): InstancetypeEntry {
   };
 }
 
-/** Return what is before the first dot of a name, such as u1, or "other". */
+/** Return the part of a name before its first dot, such as u1, or "other". */
 export function seriesOf(name: string): string {
   const dot = name.indexOf(".");
   return dot > 0 ? name.slice(0, dot) : "other";
@@ -79,10 +80,10 @@ export function sizeOf({ cpu, memory }: InstancetypeSpec): Size {
 function listTraits({ cpu, memory, gpus = [], hostDevices = [] }: InstancetypeSpec): Trait[] {
   const traits: Trait[] = [];
   const add = (id: Trait["id"], label: string, title: string) => traits.push({ id, label, title });
-  if (cpu?.dedicatedCPUPlacement) add("dedicated", "Dedicated CPUs", "Each vCPU has a physical CPU of its own");
+  if (cpu?.dedicatedCPUPlacement) add("dedicated", "Dedicated CPUs", "Each vCPU runs on its own physical CPU");
   if (memory?.hugepages) {
     const { pageSize = "" } = memory.hugepages;
-    add("hugepages", `Hugepages ${pageSize}`.trim(), "The memory of the guest is made of huge pages");
+    add("hugepages", `Hugepages ${pageSize}`.trim(), "Huge pages back the memory of the guest");
   }
   if (cpu?.numa) add("numa", "NUMA", "The guest sees the NUMA layout of the node");
   if (cpu?.realtime) add("realtime", "Real time", "vCPUs run at real-time priority");
@@ -93,7 +94,7 @@ function listTraits({ cpu, memory, gpus = [], hostDevices = [] }: InstancetypeSp
     add(
       "overcommit",
       `Overcommit ${memory.overcommitPercent}%`,
-      "The node reserves less memory than the guest sees, by this share",
+      "The node reserves this share less memory than the guest has",
     );
   return traits;
 }
@@ -102,7 +103,7 @@ function countOf(label: string, count: number): string {
   return count > 1 ? `${label} × ${count}` : label;
 }
 
-/** Return the entries that match. A size that the VM sets is large enough for every minimum. */
+/** Return the entries that match the filters. A size that the VM sets is large enough for every minimum. */
 export function filterInstancetypes(
   entries: readonly InstancetypeEntry[],
   filter: InstancetypeFilter,
@@ -118,6 +119,9 @@ export function filterInstancetypes(
   );
 }
 
+/** The minimum size that a VM needs; 0 means any size. */
+export type Minimum = Pick<InstancetypeFilter, "vcpus" | "memory">;
+
 /** Return entries by series, each from the smallest to the largest; open sizes are last. */
 export function groupBySeries(entries: readonly InstancetypeEntry[]): [string, InstancetypeEntry[]][] {
   const groups = Map.groupBy(entries, (entry) => entry.series);
@@ -129,6 +133,14 @@ export function groupBySeries(entries: readonly InstancetypeEntry[]): [string, I
 export function orderOf({ size }: InstancetypeEntry): number {
   return (size.vcpus ?? 1e6) * 2 ** 30 + Math.round((size.memory ?? 0) / 2 ** 20);
 }
+
+/** The values that entries are sorted by, for each sortable column of the table and each order of cards. */
+export const INSTANCETYPE_ORDERS: Record<string, (entry: InstancetypeEntry) => SortKey> = {
+  series: (entry) => `${entry.series} ${orderOf(entry)}`,
+  name: (entry) => entry.ref,
+  vcpus: (entry) => (entry.size.vcpus === null ? null : orderOf(entry)),
+  memory: ({ size }) => size.memory,
+};
 
 /** Memoize the entries of objects that change rarely. */
 export function useInstancetypeEntries(...lists: readonly (readonly Instancetype[])[]): InstancetypeEntry[] {

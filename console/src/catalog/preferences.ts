@@ -1,6 +1,8 @@
 /** Preferences as the catalog shows and filters them. */
 import { useMemo } from "preact/hooks";
 import type { Preference } from "../api/objects";
+import { parseQuantity } from "../format";
+import { parseSort, type SortKey, sortItems } from "../sorting";
 import { descriptionOf, matchesScope, matchesSearch, refOf, titleOf } from "./shapes";
 
 export interface PreferenceEntry {
@@ -24,7 +26,7 @@ export interface PreferenceFilter {
   scope: string;
 }
 
-/** Stands for preferences without an architecture. */
+/** The filter value for preferences without an architecture. */
 export const ANY_ARCHITECTURE = "any";
 
 export function describePreference(object: Preference): PreferenceEntry {
@@ -63,12 +65,24 @@ export function filterPreferences(
   );
 }
 
-/** Return entries by guest OS, the one with the most entries first. */
-export function groupByOs(entries: readonly PreferenceEntry[]): [string, PreferenceEntry[]][] {
-  const groups = Map.groupBy(entries, (entry) => entry.os);
-  for (const group of groups.values())
-    group.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
-  return [...groups].sort(([, one], [, other]) => other.length - one.length);
+const ORDERS: Record<string, (entry: PreferenceEntry) => SortKey> = {
+  name: (entry) => entry.ref,
+  memory: ({ object }) => parseQuantity(object.spec.requirements?.memory?.guest) || null,
+};
+
+/**
+ * Return entries by guest OS, the one with the most entries first and each by name; or in one group without a name, if
+ * they have another order.
+ */
+export function orderPreferences(
+  entries: readonly PreferenceEntry[],
+  sort: string,
+): [string, readonly PreferenceEntry[]][] {
+  const { column, descending } = parseSort(sort);
+  const sortBy = ORDERS[column];
+  const byName = sortItems(entries, (entry) => entry.name, false);
+  if (sortBy) return [["", sortItems(byName, sortBy, descending)]];
+  return [...Map.groupBy(byName, (entry) => entry.os)].sort(([, one], [, other]) => other.length - one.length);
 }
 
 /** Memoize the entries of objects that change rarely. */

@@ -45,7 +45,7 @@ export const COMPARED = 4;
 
 type Named = Pick<ObjectMeta, "name" | "namespace">;
 
-/** Return NAME of a cluster-wide object or NAMESPACE/NAME, as addresses have it. */
+/** Return NAME of a cluster-wide object or NAMESPACE/NAME, as in the addresses of pages. */
 export function refOf({ name, namespace }: Named): string {
   return namespace ? `${namespace}/${name}` : name;
 }

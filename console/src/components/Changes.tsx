@@ -8,8 +8,12 @@ export function Changes({ changes, none }: { changes: readonly Change[]; none: s
       <thead>
         <tr>
           <th scope="col">Field</th>
-          <th scope="col">Now</th>
-          <th scope="col">Then</th>
+          <th scope="col" class="word">
+            Now
+          </th>
+          <th scope="col" class="word">
+            After
+          </th>
         </tr>
       </thead>
       <tbody>

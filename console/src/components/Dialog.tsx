@@ -1,4 +1,4 @@
-/** A modal dialog: the browser keeps the focus inside and returns it; Escape closes. */
+/** A modal dialog: the browser keeps the focus inside until it closes; Escape closes the dialog. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 

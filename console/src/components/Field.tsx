@@ -43,12 +43,24 @@ type TextFieldProps = Omit<FieldProps, "children"> & {
   value: string;
   onValue: (value: string) => void;
   type?: "text" | "password" | "search" | "number";
-  placeholder?: string;
+  placeholder?: string | undefined;
   required?: boolean;
+  disabled?: boolean;
 };
 
 export function TextField(props: TextFieldProps) {
-  const { label, hint, errors, aside, value, onValue, type = "text", placeholder, required = false } = props;
+  const {
+    label,
+    hint,
+    errors,
+    aside,
+    value,
+    onValue,
+    type = "text",
+    placeholder,
+    required = false,
+    disabled = false,
+  } = props;
   return (
     <Field label={label} hint={hint} errors={errors} aside={aside}>
       {(control) => (
@@ -59,6 +71,7 @@ export function TextField(props: TextFieldProps) {
           value={value}
           placeholder={placeholder}
           required={required}
+          disabled={disabled}
           spellcheck={false}
           autocomplete="off"
           onInput={(event) => onValue(event.currentTarget.value)}

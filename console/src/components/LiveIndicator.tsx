@@ -7,7 +7,7 @@ const TEXT: Record<LiveState, string> = {
   failed: "Not updating",
 };
 
-/** Whether the page follows the server at the moment. */
+/** Shows whether the page currently receives changes from the server. */
 export function LiveIndicator({ state }: { state: LiveState }) {
   return (
     <span class={`live live-${state}`} role="status">

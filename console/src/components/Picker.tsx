@@ -84,7 +84,7 @@ export function Picker({ label, options, value, onValue, hint, errors, aside, pl
             autocomplete="off"
             spellcheck={false}
             placeholder={isOpen ? selected?.label : placeholder}
-            value={search ?? selected?.label ?? value}
+            value={search ?? selected?.label ?? value.split("/").at(-1)} // the options may still be loading
             onClick={() => isOpen || open()}
             onInput={(event) => type(event.currentTarget.value)}
             onKeyDown={press}

@@ -1,4 +1,4 @@
-/** What a page shows when it has nothing to show yet: loading, empty, or failed. */
+/** What a page shows instead of its content: loading, empty, or failed. */
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client";
 import { Button } from "./Button";
@@ -15,7 +15,7 @@ export function Loading({ label = "Loading" }: { label?: string }) {
 interface EmptyProps {
   title: string;
   children?: ComponentChildren;
-  /** The title is the heading of the page. */
+  /** True if the title is the heading of the page. */
   whole?: boolean;
 }
 
@@ -35,13 +35,13 @@ interface ErrorProps {
   whole?: boolean;
 }
 
-/** A failure with the server's message and, for missing rights, who can help. */
+/** A failure with the server's message and, if a permission is missing, who can grant it. */
 export function ErrorState({ title, error, retry, whole = false }: ErrorProps) {
   return (
     <div class="state" role="alert">
       {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p class="state-message">{error?.message}</p>
-      {error?.code === 403 && <p class="muted">Ask an administrator of this server for the permission.</p>}
+      {error?.code === 403 && <p>Choose another namespace, or ask an administrator for permission.</p>}
       {retry && <Button onClick={retry}>Try again</Button>}
     </div>
   );

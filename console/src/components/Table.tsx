@@ -1,15 +1,20 @@
 /** A sortable table that renders only the rows in view, so that thousands of rows stay smooth. */
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatSort, parseSort, type Sort, type SortKey, sortItems } from "../sorting";
 
 export interface Column<T> {
   id: string;
   title: string;
   render: (row: T) => ComponentChildren;
   /** The value that rows are sorted by; columns without it cannot be sorted. */
-  sortBy?: (row: T) => string | number;
+  sortBy?: (row: T) => SortKey;
   /** CSS width, such as 8rem; the other columns share the rest. */
   width?: string;
+  /** Width on screens below 720 px, if it differs. */
+  narrowWidth?: string;
+  /** True if the title is only for screen readers on screens below 720 px. */
+  hidesTitle?: boolean;
   align?: "end";
   /** Hide the column on narrow screens: below 1100 px (1) or below 720 px (2). */
   optional?: 1 | 2;
@@ -20,8 +25,10 @@ interface TableProps<T> {
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
-  /** Column that rows are sorted by at first. */
+  /** Initial order of the rows, in the format of sorting.ts. */
   sorted: string;
+  /** Called with the new order, in the same format, when the user sorts by a column. */
+  onSorted?: (sorted: string) => void;
   /** Shown instead of rows if there are none. */
   empty: ComponentChildren;
 }
@@ -29,9 +36,16 @@ interface TableProps<T> {
 const ROW = 41; // pixels; the style sheet sets the same height
 const OVERSCAN = 8;
 
-export function Table<T>({ label, columns, rows, rowKey, sorted, empty }: TableProps<T>) {
-  const [sort, setSort] = useState({ column: sorted, descending: false });
-  const ordered = useMemo(() => sortRows(rows, columns, sort), [rows, columns, sort]);
+export function Table<T>({ label, columns, rows, rowKey, sorted, onSorted, empty }: TableProps<T>) {
+  const [sort, setSort] = useState(() => parseSort(sorted));
+  const changeSort = (changed: Sort) => {
+    setSort(changed);
+    onSorted?.(formatSort(changed));
+  };
+  const ordered = useMemo(() => {
+    const sortBy = columns.find((column) => column.id === sort.column)?.sortBy;
+    return sortBy ? sortItems(rows, sortBy, sort.descending) : rows;
+  }, [rows, columns, sort]);
   const { region, first, count } = useVisibleRows(ordered.length);
   const visible = ordered.slice(first, first + count);
   const after = ordered.length - first - visible.length;
@@ -42,13 +56,13 @@ export function Table<T>({ label, columns, rows, rowKey, sorted, empty }: TableP
       <table class="table" aria-label={label} aria-rowcount={ordered.length + 1}>
         <colgroup>
           {columns.map((column) => (
-            <col key={column.id} class={optionalClass(column)} style={column.width ? { width: column.width } : {}} />
+            <col key={column.id} class={optionalClass(column)} style={widthsOf(column)} />
           ))}
         </colgroup>
         <thead>
           <tr>
             {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} sort={sort} onSort={setSort} />
+              <HeaderCell key={column.id} column={column} sort={sort} onSort={changeSort} />
             ))}
           </tr>
         </thead>
@@ -90,11 +104,6 @@ class Row<T> extends Component<RowProps<T>> {
   }
 }
 
-interface Sort {
-  column: string;
-  descending: boolean;
-}
-
 interface HeaderProps<T> {
   column: Column<T>;
   sort: Sort;
@@ -109,11 +118,13 @@ function HeaderCell<T>({ column, sort, onSort }: HeaderProps<T>) {
     <th scope="col" class={cellClass(column)} aria-sort={column.sortBy ? direction : undefined}>
       {column.sortBy ? (
         <button type="button" class="table-sort" onClick={toggle}>
-          {column.title}
+          <span class={column.hidesTitle ? "hidden-when-narrow" : ""}>{column.title}</span>
           <span aria-hidden="true">{isSorted ? (sort.descending ? " ↓" : " ↑") : ""}</span>
         </button>
       ) : (
-        column.title || <span class="visually-hidden">Actions</span>
+        <span class={column.title ? (column.hidesTitle ? "hidden-when-narrow" : "") : "visually-hidden"}>
+          {column.title || "Actions"}
+        </span>
       )}
     </th>
   );
@@ -127,27 +138,16 @@ function Spacer({ height }: { height: number }) {
   );
 }
 
+function widthsOf<T>({ width = "auto", narrowWidth = width }: Column<T>): Record<string, string> {
+  return { "--width": width, "--narrow-width": narrowWidth };
+}
+
 function optionalClass<T>(column: Column<T>): string {
   return column.optional ? `optional-${column.optional}` : "";
 }
 
 function cellClass<T>(column: Column<T>): string {
   return `${optionalClass(column)} ${column.align === "end" ? "align-end" : ""}`.trim();
-}
-
-function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort): readonly T[] {
-  const value = columns.find((column) => column.id === sort.column)?.sortBy;
-  if (!value) return rows;
-  const sign = sort.descending ? -1 : 1;
-  const keyed = rows.map((row) => ({ row, key: value(row) }));
-  keyed.sort((one, other) => sign * compare(one.key, other.key));
-  return keyed.map(({ row }) => row);
-}
-
-const collator = new Intl.Collator("en", { numeric: true });
-
-function compare(one: string | number, other: string | number): number {
-  return typeof one === "number" && typeof other === "number" ? one - other : collator.compare(`${one}`, `${other}`);
 }
 
 /** Follow the scroll position of a region and return which of `total` rows are in view. */

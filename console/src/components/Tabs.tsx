@@ -1,6 +1,6 @@
 /** Tabs with arrow keys, as in the ARIA authoring practices. The tab is part of the address. */
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 export interface Tab {
   id: string;
@@ -18,6 +18,9 @@ interface TabsProps {
 export function Tabs({ label, tabs, selected, onSelect }: TabsProps) {
   const prefix = useId();
   const current = tabs.find((tab) => tab.id === selected) ?? tabs[0];
+  const list = useRef<HTMLDivElement>(null);
+  const currentId = current?.id ?? "";
+  useEffect(() => showTab(list.current, document.getElementById(`${prefix}-${currentId}`)), [prefix, currentId]);
   const move = (event: KeyboardEvent, index: number) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const next = step && tabs[(index + step + tabs.length) % tabs.length];
@@ -28,7 +31,7 @@ export function Tabs({ label, tabs, selected, onSelect }: TabsProps) {
   };
   return (
     <>
-      <div class="tabs" role="tablist" aria-label={label}>
+      <div ref={list} class="tabs" role="tablist" aria-label={label}>
         {tabs.map((tab, index) => (
           <button
             key={tab.id}
@@ -51,4 +54,12 @@ export function Tabs({ label, tabs, selected, onSelect }: TabsProps) {
       </div>
     </>
   );
+}
+
+/** Scroll the row of tabs, and nothing else, until the tab is in view. */
+function showTab(list: HTMLElement | null, tab: HTMLElement | null): void {
+  if (!list || !tab) return;
+  const left = tab.offsetLeft - list.offsetLeft;
+  const hidden = left + tab.offsetWidth - list.clientWidth;
+  list.scrollLeft = Math.min(Math.max(list.scrollLeft, hidden), left);
 }

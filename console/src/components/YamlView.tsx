@@ -5,7 +5,7 @@ import { type YamlLine, yamlLines } from "../yaml";
 interface YamlViewProps {
   object: unknown;
   label: string;
-  /** Path of the object in the whole, such as spec. */
+  /** Path of the object within the complete object, such as spec. */
   root?: string;
   /** Class and title of a line. */
   mark?: (line: YamlLine) => { class: string; title: string } | null;

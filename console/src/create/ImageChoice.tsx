@@ -2,6 +2,7 @@
 import { ApiError, request } from "../api/client";
 import type { KubernetesObject, List, PersistentVolumeClaim } from "../api/objects";
 import { CLAIMS, collectionPath, DATA_SOURCES, DATA_VOLUMES, type Resource } from "../api/resources";
+import { acceptsUploads } from "../api/session";
 import { SelectField, TextField } from "../components/Field";
 import { type Option, Picker } from "../components/Picker";
 import { useLoad } from "../hooks";
@@ -15,12 +16,16 @@ interface ImageChoiceProps {
   errors: readonly string[] | undefined;
 }
 
-const KINDS: readonly { value: ImageKind; label: string }[] = [
-  { value: "containerDisk", label: "Container disk: an image from a registry, not kept after a stop" },
-  { value: "dataSource", label: "DataSource: a new disk, cloned from a golden image" },
-  { value: "claim", label: "Persistent volume claim: an existing disk" },
-  { value: "dataVolume", label: "DataVolume: an existing disk" },
-  { value: "upload", label: "Upload: a disk image from this computer" },
+const KINDS: readonly { value: ImageKind; label: string; hint: string }[] = [
+  {
+    value: "containerDisk",
+    label: "Container disk",
+    hint: "An image from a registry; changes are lost when the VM stops",
+  },
+  { value: "dataSource", label: "DataSource", hint: "A new disk, cloned from a golden image" },
+  { value: "claim", label: "Persistent volume claim", hint: "An existing disk" },
+  { value: "dataVolume", label: "DataVolume", hint: "An existing disk" },
+  { value: "upload", label: "Upload", hint: "A disk image from this computer" },
 ];
 
 export function ImageChoice({ form, change, namespace, errors }: ImageChoiceProps) {
@@ -43,7 +48,8 @@ export function ImageChoice({ form, change, namespace, errors }: ImageChoiceProp
         label="Boot from"
         value={form.imageKind}
         onValue={(kind) => chooseKind(kind as ImageKind)}
-        options={KINDS}
+        options={KINDS.filter(({ value }) => value !== "upload" || acceptsUploads())}
+        hint={KINDS.find(({ value }) => value === form.imageKind)?.hint}
       />
       <Source form={form} change={change} namespace={namespace} setImage={setImage} errors={errors} />
     </>

@@ -1,4 +1,4 @@
-/** What the form makes: the resulting VM with each field coloured by its origin, and the YAML to apply. */
+/** The preview of the form: the resulting VM with each field coloured by its origin, and the YAML to apply. */
 import { useState } from "preact/hooks";
 import type { VirtualMachine } from "../api/objects";
 import { CopyButton } from "../components/CopyButton";
@@ -43,11 +43,14 @@ const LEGEND: readonly { origin: Origin; label: string }[] = [
   { origin: "default", label: "default" },
 ];
 
+/** An empty object has no fields, and so no origins. */
+const EMPTY: { origin: Origin; source?: string } = { origin: "default" };
+
 function Result({ explanation, waiting }: { explanation: Explanation | null; waiting: string }) {
   const vm = explanation?.virtualMachine;
   const origins = new Map(explanation?.origins.map((one) => [one.field, one]));
-  const mark = ({ path }: YamlLine) => {
-    const found = origins.get(path);
+  const mark = ({ path, value }: YamlLine) => {
+    const found = origins.get(path) ?? (value === "{}" ? EMPTY : undefined);
     return found ? { class: `origin-${found.origin}`, title: describe(found.origin, found.source) } : null;
   };
   return (

@@ -1,13 +1,19 @@
 /** Choose the instance type and the preference of a VM, and the size that the instance type leaves open. */
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { request } from "../api/client";
-import type { Instancetype, Preference } from "../api/objects";
+import type { Instancetype, InstancetypeSpec, Preference } from "../api/objects";
+import type { Recommended } from "../api/previews";
 import { subresourcePath } from "../api/resources";
+import { sizeOf } from "../catalog/instancetypes";
+import { describeLifecycle } from "../catalog/Lifecycle";
+import { descriptionOf, titleOf } from "../catalog/shapes";
 import { Badge } from "../components/Badge";
 import { type Option, Picker } from "../components/Picker";
 import { parseQuantity } from "../format";
 import { useLoad } from "../hooks";
 import { type Choice, canInfer, type Form, type FormField, type ImageKind } from "./form";
+import { useLargestNode } from "./nodes";
+import { RecommendDialog } from "./RecommendDialog";
 import { MemorySlider, VcpuSlider } from "./SizeSliders";
 
 export interface Inferred {
@@ -30,8 +36,12 @@ interface ShapeProps {
 
 export function Shape(props: ShapeProps) {
   const { form, change, instancetypes, preferences, open, inferred, errors } = props;
-  const preference = resolve(form.preference, "spec.preference", inferred);
+  const [isRecommending, setRecommending] = useState(false);
+  const node = useLargestNode();
+  const preference = resolveChoice(form.preference, "spec.preference", inferred);
   const problems = useIncompatible(props.namespace, preference);
+  const instancetype = resolveChoice(form.instancetype, "spec.instancetype", inferred);
+  const spec = instancetypes.find((one) => keyOf(one) === instancetype)?.spec ?? UNLIMITED;
   const requirements = preferences.find((one) => keyOf(one) === preference)?.spec.requirements;
   const leastVcpus = requirements?.cpu?.guest ?? 1;
   const leastMemory = requirements?.memory?.guest;
@@ -46,7 +56,7 @@ export function Shape(props: ShapeProps) {
         value: keyOf(one),
         label: one.metadata.name,
         detail: describeInstancetype(one),
-        problem: problems.get(keyOf(one)),
+        problem: describeLifecycle(one.metadata) || problems.get(keyOf(one)),
       })),
     ],
     [form.imageKind, instancetypes, problems],
@@ -54,39 +64,65 @@ export function Shape(props: ShapeProps) {
   const tastes = useMemo(
     () => [
       ...specialOptions(form.imageKind, "No preference"),
-      ...preferences.map((one) => ({ value: keyOf(one), label: one.metadata.name, detail: describePreference(one) })),
+      ...preferences.map((one) => ({
+        value: keyOf(one),
+        label: one.metadata.name,
+        detail: describePreference(one),
+        problem: describeLifecycle(one.metadata) || undefined,
+      })),
     ],
     [form.imageKind, preferences],
   );
+  const [preferenceKind, preferenceName] = preference.split("/", 2);
+  const choose = ({ kind, name, custom, vcpus, memory }: Recommended) => {
+    change({ instancetype: { is: "chosen", kind, name }, ...(custom && { vcpus, memory }) });
+    setRecommending(false);
+  };
   return (
     <>
+      {isRecommending && (
+        <RecommendDialog
+          namespace={props.namespace}
+          preference={preferenceName ? { kind: preferenceKind ?? "", name: preferenceName } : null}
+          onChoose={choose}
+          onClose={() => setRecommending(false)}
+        />
+      )}
       <Picker
         label="Instance type"
         options={types}
         value={writeChoice(form.instancetype)}
         onValue={(value) => change({ instancetype: parseChoice(value) })}
-        aside={<InferredBadge field="spec.instancetype" inferred={inferred} />}
+        aside={
+          <>
+            <InferredBadge field="spec.instancetype" inferred={inferred} />
+            <button type="button" class="link-button field-action" onClick={() => setRecommending(true)}>
+              Recommend…
+            </button>
+          </>
+        }
         errors={errors.instancetype}
-        hint={hintOf(
-          instancetypes,
-          resolve(form.instancetype, "spec.instancetype", inferred),
-          "vCPUs, memory and devices",
-        )}
+        hint={hintOf(instancetypes, instancetype, "vCPUs, memory and devices")}
       />
       {(open.cpu || open.memory) && (
         <div class="size">
           {open.cpu && (
             <VcpuSlider
+              spec={spec}
               value={form.vcpus}
               minimum={leastVcpus}
+              node={node}
               onValue={(vcpus) => change({ vcpus })}
               errors={errors.vcpus}
             />
           )}
           {open.memory && (
             <MemorySlider
+              spec={spec}
+              vcpus={sizeOf(spec).vcpus ?? form.vcpus}
               value={form.memory}
               minimum={leastMemory}
+              node={node}
               onValue={(memory) => change({ memory })}
               errors={errors.memory}
             />
@@ -106,6 +142,7 @@ export function Shape(props: ShapeProps) {
   );
 }
 
+const UNLIMITED: InstancetypeSpec = {};
 const INFERRED = "inferred";
 const NONE = "none";
 
@@ -125,7 +162,7 @@ function InferredBadge({ field, inferred }: { field: string; inferred: readonly 
 }
 
 /** Return kind/name, as the key of an object in pickers. */
-function keyOf(object: Instancetype | Preference): string {
+export function keyOf(object: Instancetype | Preference): string {
   return `${object.kind}/${object.metadata.name}`;
 }
 
@@ -140,26 +177,28 @@ function parseChoice(value: string): Choice {
 }
 
 /** Return the key of the object that is chosen or inferred, or an empty text. */
-function resolve(choice: Choice, field: string, inferred: readonly Inferred[]): string {
+export function resolveChoice(choice: Choice, field: string, inferred: readonly Inferred[]): string {
   if (choice.is === "chosen") return writeChoice(choice);
   const found = choice.is === "inferred" && inferred.find((one) => one.field === field);
   return found ? `${found.kind}/${found.name}` : "";
 }
 
+/** Return the title of the chosen object, or else its description; `otherwise` if there is neither. */
 function hintOf(objects: readonly (Instancetype | Preference)[], key: string, otherwise: string): string {
-  const annotations = objects.find((one) => keyOf(one) === key)?.metadata.annotations ?? {};
-  const name = annotations["instancetype.kubevirt.io/displayName"] ?? annotations["openshift.io/display-name"];
-  return annotations["instancetype.kubevirt.io/description"] ?? name ?? otherwise;
+  const found = objects.find((one) => keyOf(one) === key);
+  return (found && (titleOf(found) || descriptionOf(found))) || otherwise;
 }
 
-function describeInstancetype({ spec, metadata }: Instancetype): string {
+/** Return the size of an instance type, for a line in a picker. */
+export function describeInstancetype({ spec, metadata }: Instancetype): string {
   const { sockets = 1, cores = 1, threads = 1 } = spec.cpu?.topology ?? {};
   const vcpus = spec.cpu?.guest ?? (spec.cpu?.topology ? sockets * cores * threads : undefined);
   const size = `${vcpus ?? "custom"} vCPU · ${spec.memory?.guest ?? "custom"}`;
   return metadata.namespace ? `${size} · this namespace` : size;
 }
 
-function describePreference({ metadata }: Preference): string {
+/** Return the title of a preference, for a line in a picker. */
+export function describePreference({ metadata }: Preference): string {
   const name = metadata.annotations?.["openshift.io/display-name"] ?? "";
   return metadata.namespace ? `${name} · this namespace` : name;
 }

@@ -40,6 +40,7 @@ export function UploadForm({ namespace, done, onDone, errors = [] }: UploadFormP
       setState({ is: "idle", error: "" });
       onDone(name);
     } catch (error) {
+      if (abort.signal.aborted) return setState({ is: "idle", error: "The upload was cancelled." });
       const causes = error instanceof ApiError ? error.causes.map((cause) => cause.message).join("; ") : "";
       setState({ is: "idle", error: causes || describeError(error) });
     }
@@ -62,7 +63,7 @@ export function UploadForm({ namespace, done, onDone, errors = [] }: UploadFormP
       <Field
         label="Disk image"
         errors={failure ? [failure] : file ? [] : errors}
-        hint={file ? `${file.name}, ${formatBytes(file.size)}` : "raw or qcow2, also compressed with gzip or xz"}
+        hint={file ? `${file.name}, ${formatBytes(file.size)}` : "raw or qcow2, optionally compressed with gzip or xz"}
       >
         {(control) => (
           <input

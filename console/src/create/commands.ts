@@ -32,7 +32,7 @@ function choiceFlags(role: "instancetype" | "preference", choice: Choice, volume
   return [[`--${role}`, isCluster ? choice.name : `${choice.kind.toLowerCase()}/${choice.name}`]];
 }
 
-/** virtctl gives the new disk of a DataSource the name of its volume, so the name must be the VM's own. */
+/** virtctl gives the disk cloned from a DataSource the name of its volume, so the name must be unique to the VM. */
 function volumeName(form: Form): string {
   return form.imageKind === "dataSource" ? diskName(form) : ROOT;
 }

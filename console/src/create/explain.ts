@@ -1,4 +1,4 @@
-/** Ask the server what a VM would be: expanded, with the origin of each field, and everything that is wrong. */
+/** Ask the server for the expanded VM, the origin of each field, and all problems. */
 import { ApiError, type Cause, request } from "../api/client";
 import type { VirtualMachine } from "../api/objects";
 import { collectionPath, subresourcePath, VMS } from "../api/resources";
@@ -48,6 +48,6 @@ async function dryRun(vm: VirtualMachine, namespace: string, signal: AbortSignal
 export function asProblems(error: unknown): Cause[] {
   if (!(error instanceof ApiError)) throw error;
   if (error.reason === "AlreadyExists")
-    return [{ field: "metadata.name", message: "A VM with this name exists already." }];
+    return [{ field: "metadata.name", message: "A VM with this name already exists." }];
   return error.causes.length ? error.causes : [{ field: "", message: error.message }];
 }

@@ -16,7 +16,7 @@ export interface Form {
   diskSize: string;
   instancetype: Choice;
   preference: Choice;
-  /** Size for instance types that leave it open, and for VMs without one. */
+  /** Size for instance types that leave it open, and for VMs without an instance type. */
   vcpus: number;
   memory: string;
   user: string;
@@ -63,7 +63,7 @@ export function canInfer(kind: ImageKind): boolean {
 /** Return the size that the instance type leaves to the VM. */
 export function openSizes(instancetype: Instancetype | undefined, choice: Choice): { cpu: boolean; memory: boolean } {
   if (choice.is === "none") return { cpu: true, memory: true };
-  if (choice.is !== "chosen" || !instancetype) return { cpu: false, memory: false };
+  if (!instancetype) return { cpu: false, memory: false };
   const { cpu, memory } = instancetype.spec;
   return { cpu: !cpu?.guest && !cpu?.topology, memory: !memory?.guest };
 }

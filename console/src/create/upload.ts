@@ -11,6 +11,7 @@ export interface UploadTarget {
 
 const READY_TIMEOUT = 60_000;
 const POLL = 500;
+const ENDED = ["Succeeded", "Failed"]; // reached at once with simulated guests, which have no storage
 
 /** Create the DataVolume, send the file and wait until the disk is filled. `onProgress` gets the part that was sent. */
 export async function uploadImage(
@@ -23,7 +24,7 @@ export async function uploadImage(
   await request("POST", collectionPath(DATA_VOLUMES, namespace), { body: buildDataVolume(target), signal });
   try {
     await waitUntilReady(target, signal);
-    const token = await requestToken(namespace, name);
+    const token = await requestToken(namespace, name, signal);
     await sendFile(file, token, onProgress, signal);
   } catch (error) {
     await request("DELETE", objectPath(DATA_VOLUMES, name, namespace)).catch(() => undefined);
@@ -44,13 +45,16 @@ async function waitUntilReady({ namespace, name }: UploadTarget, signal: AbortSi
   const end = Date.now() + READY_TIMEOUT;
   while (Date.now() < end) {
     const volume = await request<DataVolume>("GET", objectPath(DATA_VOLUMES, name, namespace), { signal });
-    if (volume.status?.phase === "UploadReady") return;
+    const phase = volume.status?.phase ?? "";
+    if (phase === "UploadReady") return;
+    if (ENDED.includes(phase))
+      throw new ApiError({ message: `${name} does not accept an upload: its phase is ${phase}` }, 0);
     await new Promise((resolve) => setTimeout(resolve, POLL));
   }
   throw new ApiError({ message: `${name} is not ready for an upload after ${READY_TIMEOUT / 1000} seconds` }, 0);
 }
 
-async function requestToken(namespace: string, claim: string): Promise<string> {
+async function requestToken(namespace: string, claim: string, signal: AbortSignal): Promise<string> {
   const apiVersion = "upload.cdi.kubevirt.io/v1beta1";
   const path = `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/uploadtokenrequests`;
   const body = {
@@ -59,7 +63,7 @@ async function requestToken(namespace: string, claim: string): Promise<string> {
     metadata: { name: claim, namespace },
     spec: { pvcName: claim },
   };
-  const answer = await request<{ status?: { token?: string } }>("POST", path, { body });
+  const answer = await request<{ status?: { token?: string } }>("POST", path, { body, signal });
   return answer.status?.token ?? "";
 }
 
@@ -76,7 +80,7 @@ function sendFile(file: File, token: string, onProgress: (part: number) => void,
       else reject(new ApiError({ message: readMessage(upload.responseText) }, upload.status));
     };
     upload.onerror = () => reject(new ApiError({ message: "The upload was interrupted" }, 0));
-    upload.onabort = () => reject(new ApiError({ message: "The upload was cancelled" }, 0));
+    upload.onabort = () => reject(new DOMException("The upload was cancelled", "AbortError"));
     signal.addEventListener("abort", () => upload.abort());
     upload.send(file);
   });

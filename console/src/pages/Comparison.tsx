@@ -70,9 +70,10 @@ interface ComparisonTableProps {
 function ComparisonTable({ of: role, refs, shapes, label, onlyDifferences }: ComparisonTableProps) {
   const rows = useMemo(() => compareFields(shapes), [shapes]);
   const shown = onlyDifferences ? rows.filter((row) => row.differs) : rows;
+  const look = onlyDifferences ? "card scroll-x comparison" : "card scroll-x comparison comparison-all";
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
-    <section class="card scroll-x comparison" tabIndex={0} aria-label={`Comparison of the ${label}s`}>
+    <section class={look} tabIndex={0} aria-label={`Comparison of the ${label}s`}>
       <table class="plain-table">
         <thead>
           <tr>

@@ -1,4 +1,4 @@
-/** Create a VM: image, instance type, preference and first user, with the result and all errors while typing. */
+/** Create a VM: image, instance type, preference and first user; show the result and all errors while the user types. */
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { useAccess } from "../api/access";
 import { request } from "../api/client";
@@ -16,10 +16,11 @@ import { Field, TextField } from "../components/Field";
 import { PageHeader } from "../components/PageHeader";
 import { toast } from "../components/Toasts";
 import { asProblems, explainVm } from "../create/explain";
+import { FitNote } from "../create/FitNote";
 import { buildVm, type Choice, type Form, imageOf, newForm, openSizes, placeProblems } from "../create/form";
 import { ImageChoice } from "../create/ImageChoice";
 import { Preview } from "../create/Preview";
-import { Shape } from "../create/Shape";
+import { type Inferred, keyOf, resolveChoice, Shape } from "../create/Shape";
 import { useCollection, useDebounced, useLoad } from "../hooks";
 import { navigate, pathTo, useLocation } from "../router";
 import { useNamespace } from "../settings";
@@ -42,12 +43,14 @@ export function CreateVm() {
     if (hasFirst) setForm((old) => (old.instancetype.is === "none" ? { ...old, instancetype: FIRST_CHOICE } : old));
   }, [instancetypes]);
 
-  const open = useOpenSizes(form.instancetype, instancetypes);
+  const [inferred, setInferred] = useState<readonly Inferred[]>([]);
+  const open = useOpenSizes(form.instancetype, instancetypes, inferred);
   const vm = useMemo(() => buildVm(form, namespace, open), [form, namespace, open]);
   const settled = useDebounced(vm, DELAY);
   const hasImage = imageOf(form) !== "";
   const key = hasImage ? JSON.stringify(settled) : "";
   const { value: explanation } = useLoad(key, async (signal) => (key ? explainVm(settled, namespace, signal) : null));
+  useEffect(() => setInferred((hasImage && explanation?.inferred) || []), [hasImage, explanation]);
   const problems = [...(explanation?.problems ?? []), ...missingParts(form)];
   const shown = problems.filter((problem) => wasSubmitted || !("isMissing" in problem));
   const errors = placeProblems(shown, open);
@@ -94,9 +97,10 @@ export function CreateVm() {
             instancetypes={instancetypes}
             preferences={preferences}
             open={open}
-            inferred={explanation?.inferred ?? []}
+            inferred={inferred}
             errors={errors}
           />
+          <FitNote vm={settled} namespace={namespace} />
           <FirstUser form={form} change={change} errors={errors.cloudInit} />
           <label class="check">
             <input
@@ -142,12 +146,15 @@ function useShapes(namespace: string): { instancetypes: Instancetype[]; preferen
   );
 }
 
-function useOpenSizes(choice: Choice, instancetypes: readonly Instancetype[]) {
+/** Return which sizes the instance type that is chosen or inferred leaves to the VM. */
+function useOpenSizes(choice: Choice, instancetypes: readonly Instancetype[], inferred: readonly Inferred[]) {
   return useMemo(() => {
-    const isChosen = (one: Instancetype) =>
-      choice.is === "chosen" && one.kind === choice.kind && one.metadata.name === choice.name;
-    return openSizes(instancetypes.find(isChosen), choice);
-  }, [choice, instancetypes]);
+    const key = resolveChoice(choice, "spec.instancetype", inferred);
+    return openSizes(
+      instancetypes.find((one) => keyOf(one) === key),
+      choice,
+    );
+  }, [choice, instancetypes, inferred]);
 }
 
 /** Return what the user has not filled in yet; it is only shown after an attempt to create the VM. */
@@ -169,12 +176,12 @@ interface FirstUserProps {
 function FirstUser({ form, change, errors }: FirstUserProps) {
   return (
     <fieldset class="group">
-      <legend>First user, for images with cloud-init</legend>
+      <legend>First user (cloud-init)</legend>
       <TextField
         label="User"
         value={form.user}
         onValue={(user) => change({ user })}
-        hint="Empty: the image's own user"
+        hint="Empty: the default user of the image"
       />
       <Field label="SSH public keys" errors={errors} hint="One per line">
         {(control) => (

@@ -1,5 +1,6 @@
-/** One instance type: size, features, compatible preferences, VMs and YAML. */
+/** One instance type: size, capacity of the nodes, features, compatible preferences, VMs and YAML. */
 import type { Instancetype } from "../api/objects";
+import { CapacityCard } from "../catalog/CapacityCard";
 import { describeInstancetype } from "../catalog/instancetypes";
 import { MemoryBar } from "../catalog/MemoryBar";
 import { Facts, ShapeDetail } from "../catalog/ShapeDetail";
@@ -40,6 +41,7 @@ function Overview({ shape }: { shape: Instancetype }) {
           </div>
         )}
       </section>
+      <CapacityCard shape={shape} />
       <Facts
         title="CPU"
         facts={[
@@ -47,11 +49,11 @@ function Overview({ shape }: { shape: Instancetype }) {
             "Topology",
             topology
               ? `${topology.sockets} sockets × ${topology.cores} cores × ${topology.threads} threads`
-              : "as the preference says",
+              : "set by the preference",
           ],
           ["Model", cpu?.model],
           ["Placement", cpu?.dedicatedCPUPlacement ? "dedicated CPUs" : "shared CPUs"],
-          ["Emulator thread", cpu?.isolateEmulatorThread ? "on a CPU of its own" : "with the vCPUs"],
+          ["Emulator thread", cpu?.isolateEmulatorThread ? "on its own CPU" : "with the vCPUs"],
           ["NUMA", cpu?.numa ? "layout of the node" : ""],
           ["Maximum sockets", cpu?.maxSockets],
         ]}

@@ -1,19 +1,18 @@
 /** All preferences that VMs of the namespace can use, by guest OS. */
 import { useMemo } from "preact/hooks";
 import { CLUSTER_PREFERENCES, PREFERENCES } from "../api/resources";
+import { areLoading, CatalogState } from "../catalog/CatalogState";
 import { CompareTray } from "../catalog/CompareTray";
-import { FilterBar, optionsOf, SCOPE_CHOICE } from "../catalog/FilterBar";
-import { useGrowing } from "../catalog/growing";
-import { PreferenceCard } from "../catalog/PreferenceCard";
+import { type Choice, FilterBar, optionsOf, SCOPE_CHOICE } from "../catalog/FilterBar";
+import { PreferenceCards } from "../catalog/PreferenceCards";
 import {
   ANY_ARCHITECTURE,
   filterPreferences,
-  groupByOs,
   type PreferenceEntry,
   usePreferenceEntries,
 } from "../catalog/preferences";
 import { type Query, useQuery } from "../catalog/query";
-import { LiveIndicator } from "../components/LiveIndicator";
+import { ButtonLink } from "../components/Button";
 import { PageHeader } from "../components/PageHeader";
 import { EmptyState, ErrorState, Loading } from "../components/States";
 import { useLive } from "../hooks";
@@ -21,12 +20,11 @@ import { useNamespace } from "../settings";
 
 export function PreferenceList() {
   const cluster = useLive(CLUSTER_PREFERENCES);
-  const own = useLive(PREFERENCES, useNamespace());
+  const namespace = useNamespace();
+  const own = useLive(PREFERENCES, namespace);
   const query = useQuery();
   const entries = usePreferenceEntries(cluster.items, own.items);
   const shown = useFiltered(entries, query);
-  const groups = useMemo(() => groupByOs(shown), [shown]);
-  const { count, end } = useGrowing(shown.length);
   const compared = query.list("compare");
   const compare = (refs: string[]) => query.set({ compare: refs.join(",") });
   const systems = useMemo(() => [...new Set(entries.map((entry) => entry.os))].sort(), [entries]);
@@ -34,12 +32,12 @@ export function PreferenceList() {
 
   if (cluster.state === "failed")
     return <ErrorState title="The preferences cannot be shown" error={cluster.error} retry={cluster.retry} />;
-  let left = count;
   return (
     <>
       <PageHeader
         title="Preferences"
         about="What a guest OS runs best with: devices, firmware, clock and CPU topology"
+        actions={<ButtonLink to="/matrix">Compatibility matrix</ButtonLink>}
       />
       <FilterBar
         query={query}
@@ -55,41 +53,32 @@ export function PreferenceList() {
           },
           SCOPE_CHOICE,
         ]}
+        sort={SORT}
       >
         <span class="muted" role="status">
           {shown.length === entries.length ? shown.length : `${shown.length} of ${entries.length}`} preferences
         </span>
-        <LiveIndicator state={cluster.state === "live" ? own.state : cluster.state} />
+        <CatalogState cluster={cluster} own={own} namespace={namespace} />
       </FilterBar>
-      {shown.length === 0 && <Nothing isLoading={cluster.state === "loading"} isFiltered={entries.length > 0} />}
-      <div class="series-list">
-        {groups.map(([os, group]) => {
-          const visible = group.slice(0, Math.max(0, left));
-          left -= visible.length;
-          if (visible.length === 0) return null;
-          return (
-            <section key={os} class="series" aria-label={OS_LABELS[os] ?? os}>
-              <h2>{OS_LABELS[os] ?? os}</h2>
-              <ul class="shape-grid">
-                {visible.map((entry) => (
-                  <PreferenceCard key={entry.ref} entry={entry} compared={compared} onCompare={compare} />
-                ))}
-              </ul>
-            </section>
-          );
-        })}
-        <div ref={end} />
-      </div>
+      {areLoading(cluster, own) || shown.length === 0 ? (
+        <Nothing isLoading={areLoading(cluster, own)} isFiltered={entries.length > 0} />
+      ) : (
+        <PreferenceCards entries={shown} compared={compared} onCompare={compare} sort={query.get("sort")} />
+      )}
       <CompareTray of="preference" refs={compared} onChange={compare} />
     </>
   );
 }
 
-const OS_LABELS: Record<string, string> = {
-  linux: "Linux",
-  windows: "Windows",
-  legacy: "Without virtio drivers",
-  other: "Other",
+const SORT: Choice = {
+  name: "sort",
+  label: "Sort",
+  options: [
+    { value: "", label: "By guest OS" },
+    { value: "name", label: "By name" },
+    { value: "memory", label: "Least memory first" },
+    { value: "-memory", label: "Most memory first" },
+  ],
 };
 
 function listArchitectures(entries: readonly PreferenceEntry[]): string[] {

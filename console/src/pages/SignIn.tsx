@@ -4,6 +4,7 @@ import { describeError } from "../api/client";
 import { type Session, signIn } from "../api/session";
 import { Button } from "../components/Button";
 import { TextField } from "../components/Field";
+import { Logo } from "../components/Logo";
 import { useTitle } from "../hooks";
 
 export function SignIn({ message, onSignedIn }: { message: string; onSignedIn: (session: Session) => void }) {
@@ -28,7 +29,9 @@ export function SignIn({ message, onSignedIn }: { message: string; onSignedIn: (
   return (
     <main class="sign-in">
       <form class="card sign-in-card" onSubmit={submit}>
-        <h1>virtshape</h1>
+        <h1 class="sign-in-title">
+          <Logo size={30} /> virtshape
+        </h1>
         <p role="status">{message || "Sign in to choose, create and run virtual machines."}</p>
         <TextField
           label="Token"
@@ -41,10 +44,16 @@ export function SignIn({ message, onSignedIn }: { message: string; onSignedIn: (
         <Button type="submit" look="primary" disabled={isBusy}>
           Sign in
         </Button>
-        <p class="muted">
-          On the server's machine, <code>virtshape open</code> signs you in without a token. A service account's token:{" "}
-          <code>kubectl create token NAME</code>
-        </p>
+        <dl class="sign-in-help">
+          <dt>On the server's machine</dt>
+          <dd>
+            <code>virtshape open</code> signs you in without a token
+          </dd>
+          <dt>With a service account</dt>
+          <dd>
+            <code>kubectl create token NAME</code> prints a token
+          </dd>
+        </dl>
       </form>
     </main>
   );

@@ -12,7 +12,8 @@ import { formatAge, parseQuantity } from "../format";
 import { useLive } from "../hooks";
 import { Link, pathTo } from "../router";
 import { ALL_NAMESPACES, useNamespace } from "../settings";
-import { type Catalog, listOutdated, useCatalog } from "../vm/catalog";
+import { type Catalog, useCatalog } from "../vm/catalog";
+import { NewerBadge } from "../vm/NewerBadge";
 import { RowActions } from "../vm/RowActions";
 import { sizeOf, statusOf, toneOf } from "../vm/status";
 
@@ -26,22 +27,25 @@ export function VmList() {
   const statuses = useMemo(() => [...new Set(items.map(statusOf))].sort(), [items]);
   const rows = useMemo(() => filterVms(items, search, status), [items, search, status]);
 
-  const create = (
-    <ButtonLink to="/create" look="primary">
-      Create a virtual machine
-    </ButtonLink>
+  const actions = (
+    <>
+      <ButtonLink to="/import">Import</ButtonLink>
+      <ButtonLink to="/create" look="primary">
+        Create a VM
+      </ButtonLink>
+    </>
   );
   if (state === "failed")
     return <ErrorState whole title="The virtual machines cannot be shown" error={error} retry={retry} />;
   return (
     <>
-      <PageHeader title="Virtual machines" actions={create} />
+      <PageHeader title="Virtual machines" actions={actions} />
       <div class="toolbar">
         <input
           class="input input-search"
           type="search"
           aria-label="Search by name, instance type or preference"
-          placeholder="Search by name, instance type or preference"
+          placeholder="Search VMs"
           value={search}
           onInput={(event) => setSearch(event.currentTarget.value)}
         />
@@ -67,17 +71,22 @@ export function VmList() {
         rows={rows}
         rowKey={(vm) => `${vm.metadata.namespace}/${vm.metadata.name}`}
         sorted="name"
-        empty={<NoVms isLoading={state === "loading"} isFiltered={items.length > 0} />}
+        empty={<NoVms isLoading={state === "loading"} isFiltered={items.length > 0} namespace={namespace} />}
       />
     </>
   );
 }
 
-function NoVms({ isLoading, isFiltered }: { isLoading: boolean; isFiltered: boolean }) {
+function NoVms({ isLoading, isFiltered, namespace }: { isLoading: boolean; isFiltered: boolean; namespace: string }) {
   if (isLoading) return <Loading label="Loading virtual machines" />;
-  if (isFiltered) return <EmptyState title="No virtual machine matches" />;
+  if (isFiltered)
+    return (
+      <EmptyState title="No virtual machine matches">
+        <p>Search for a part of the name, instance type or preference, or choose all statuses.</p>
+      </EmptyState>
+    );
   return (
-    <EmptyState title="No virtual machines yet">
+    <EmptyState title={namespace ? `No virtual machines in namespace ${namespace}` : "No virtual machines yet"}>
       <p>Choose an image, an instance type and a preference, and see the result before you create it.</p>
     </EmptyState>
   );
@@ -98,11 +107,7 @@ function buildColumns(showsNamespace: boolean, catalog: Catalog | null): Column<
     {
       id: "name",
       title: "Name",
-      render: ({ metadata: { namespace = "", name } }) => (
-        <Link to={pathTo("vms", namespace, name)} class="row-link" title={name}>
-          {name}
-        </Link>
-      ),
+      render: (vm) => <VmName vm={vm} showsNamespace={showsNamespace} catalog={catalog} />,
       sortBy: (vm) => vm.metadata.name,
     },
     {
@@ -117,13 +122,14 @@ function buildColumns(showsNamespace: boolean, catalog: Catalog | null): Column<
       id: "status",
       title: "Status",
       width: "9.5rem",
+      narrowWidth: "6.5rem",
       render: (vm) => <Badge tone={toneOf(statusOf(vm))}>{statusOf(vm)}</Badge>,
       sortBy: statusOf,
     },
     {
       id: "size",
       title: "Size",
-      width: "9.5rem",
+      width: "9rem",
       optional: 2,
       render: (vm) => <span title={topologyOf(vm)}>{sizeOf(vm)}</span>,
       sortBy: (vm) => (vm.status?.effective?.vcpus ?? 0) * 1e15 + (parseQuantity(vm.status?.effective?.memory) || 0),
@@ -131,7 +137,7 @@ function buildColumns(showsNamespace: boolean, catalog: Catalog | null): Column<
     {
       id: "instancetype",
       title: "Instance type",
-      width: "13rem",
+      width: "12rem",
       optional: 1,
       render: (vm) => <ShapeName vm={vm} catalog={catalog} />,
       sortBy: (vm) => vm.spec.instancetype?.name ?? "",
@@ -149,13 +155,35 @@ function buildColumns(showsNamespace: boolean, catalog: Catalog | null): Column<
       title: "Age",
       width: "5rem",
       align: "end",
-      optional: 2,
+      optional: 1,
       render: (vm) => <time title={vm.metadata.creationTimestamp}>{formatAge(vm.metadata.creationTimestamp)}</time>,
       sortBy: (vm) => -Date.parse(vm.metadata.creationTimestamp ?? ""),
     },
-    { id: "actions", title: "", width: "9.5rem", align: "end", optional: 2, render: (vm) => <RowActions vm={vm} /> },
+    { id: "actions", title: "", width: "15rem", align: "end", optional: 2, render: (vm) => <RowActions vm={vm} /> },
   ];
   return showsNamespace ? columns : columns.filter((column) => column.id !== "namespace");
+}
+
+interface VmNameProps {
+  vm: VirtualMachine;
+  showsNamespace: boolean;
+  catalog: Catalog | null;
+}
+
+/** The name; on narrow screens with what the hidden columns show. */
+function VmName({ vm, showsNamespace, catalog }: VmNameProps) {
+  const { namespace = "", name } = vm.metadata;
+  const about = [showsNamespace ? namespace : "", sizeOf(vm)].filter(Boolean).join(" · ");
+  return (
+    <>
+      <Link to={pathTo("vms", namespace, name)} class="row-link" title={name}>
+        {name}
+      </Link>
+      <span class="row-about when-narrow">
+        {about} <NewerBadge vm={vm} catalog={catalog} />
+      </span>
+    </>
+  );
 }
 
 function topologyOf(vm: VirtualMachine): string {
@@ -164,16 +192,9 @@ function topologyOf(vm: VirtualMachine): string {
 }
 
 function ShapeName({ vm, catalog }: { vm: VirtualMachine; catalog: Catalog | null }) {
-  const outdated = listOutdated(vm, catalog);
-  const newer = outdated.map((role) => (role === "instancetype" ? "instance type" : "preference")).join(" and ");
   return (
     <>
-      {vm.spec.instancetype?.name ?? <span class="muted">none</span>}{" "}
-      {newer && (
-        <Badge tone="info" title={`A newer ${newer} is available: open the VM to compare and upgrade`}>
-          newer
-        </Badge>
-      )}
+      {vm.spec.instancetype?.name ?? <span class="muted">none</span>} <NewerBadge vm={vm} catalog={catalog} />
     </>
   );
 }

@@ -1,7 +1,9 @@
 /** All pages, in the order of the navigation. Each page is one file in this folder. */
 import type { Page } from "../router";
 import { InstancetypeComparison, PreferenceComparison } from "./Comparison";
+import { CompatibilityMatrix } from "./CompatibilityMatrix";
 import { CreateVm } from "./CreateVm";
+import { Import } from "./Import";
 import { InstancetypeDetail } from "./InstancetypeDetail";
 import { InstancetypeList } from "./InstancetypeList";
 import { PreferenceDetail } from "./PreferenceDetail";
@@ -10,8 +12,9 @@ import { VmDetail } from "./VmDetail";
 import { VmList } from "./VmList";
 
 export const PAGES: readonly Page[] = [
-  { path: "/vms", component: VmList, label: "Virtual machines" },
+  { path: "/vms", component: VmList, label: "Virtual machines", shortLabel: "VMs" },
   { path: "/create", component: CreateVm, label: "Create" },
+  { path: "/import", component: Import },
   { path: "/vms/:namespace/:name", component: VmDetail },
   { path: "/instancetypes", component: InstancetypeList, label: "Instance types" },
   { path: "/instancetypes/:name", component: InstancetypeDetail },
@@ -19,6 +22,7 @@ export const PAGES: readonly Page[] = [
   { path: "/preferences", component: PreferenceList, label: "Preferences" },
   { path: "/preferences/:name", component: PreferenceDetail },
   { path: "/preferences/:namespace/:name", component: PreferenceDetail },
+  { path: "/matrix", component: CompatibilityMatrix },
   { path: "/compare/instancetypes", component: InstancetypeComparison },
   { path: "/compare/preferences", component: PreferenceComparison },
 ];

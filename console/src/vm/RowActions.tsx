@@ -2,11 +2,13 @@ import { useState } from "preact/hooks";
 import { useAccess } from "../api/access";
 import type { VirtualMachine } from "../api/objects";
 import { type Action, runAction } from "./actions";
+import { DeleteDialog } from "./DeleteDialog";
 import { isRunning } from "./status";
 
-/** Start, or restart and stop, in a row of the list. */
+/** Buttons in a row of the list: start, or restart and stop; and delete. */
 export function RowActions({ vm }: { vm: VirtualMachine }) {
   const [busy, setBusy] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
   const { name, namespace = "", deletionTimestamp } = vm.metadata;
   const allowed = useAccess(namespace);
   const button = (action: Action, label: string) => (
@@ -24,17 +26,29 @@ export function RowActions({ vm }: { vm: VirtualMachine }) {
       {label}
     </button>
   );
-  if (!allowed("update", "subresources.kubevirt.io", "virtualmachines/start")) return null;
   return (
     <span class="row-actions">
-      {isRunning(vm) ? (
-        <>
-          {button("restart", "Restart")}
-          {button("stop", "Stop")}
-        </>
-      ) : (
-        button("start", "Start")
+      {allowed("update", "subresources.kubevirt.io", "virtualmachines/start") &&
+        (isRunning(vm) ? (
+          <>
+            {button("restart", "Restart")}
+            {button("stop", "Stop")}
+          </>
+        ) : (
+          button("start", "Start")
+        ))}
+      {allowed("delete", "kubevirt.io", "virtualmachines") && (
+        <button
+          type="button"
+          class="button button-row button-row-delete"
+          aria-label={`Delete ${name}…`}
+          disabled={deletionTimestamp !== undefined}
+          onClick={() => setDeleting(true)}
+        >
+          Delete…
+        </button>
       )}
+      {isDeleting && <DeleteDialog vm={vm} onClose={() => setDeleting(false)} onDeleted={() => {}} />}
     </span>
   );
 }

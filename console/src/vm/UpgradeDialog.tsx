@@ -32,7 +32,10 @@ export function UpgradeDialog({ vm, roles, onClose }: UpgradeDialogProps) {
     setBusy(true);
     try {
       await upgradeVm(shown.vm, shown.roles, false);
-      toast.success(`${name} is upgraded`, isRunning(vm) ? "The guest gets the changes at its next restart." : "");
+      toast.success(
+        `${name} is upgraded`,
+        isRunning(vm) ? "Its conditions show whether the guest needs a restart." : "",
+      );
       onClose();
     } catch (refused) {
       setFailure(describeError(refused));
@@ -51,7 +54,7 @@ export function UpgradeDialog({ vm, roles, onClose }: UpgradeDialogProps) {
   return (
     <Dialog title={`Upgrade ${name}`} onClose={onClose} actions={actions} wide>
       <p>
-        {objects} changed after {name} was created. {name} keeps the stored version until it is upgraded.
+        {objects} changed after {name} stored a copy. {name} uses the copy until it is upgraded.
         {isRunning(vm) && " A running guest gets the changes at its next restart, unless they can be hot-plugged."}
       </p>
       {!changes && !error && <Loading label="Comparing" />}

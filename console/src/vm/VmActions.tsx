@@ -1,10 +1,14 @@
-/** The buttons of a VM: start or stop and restart, upgrade, delete. Deleting and upgrading ask first. */
+/**
+ * The buttons of a VM: start or stop and restart, upgrade, another instance type, delete. Deleting and changes of the
+ * type require a confirmation.
+ */
 import { useState } from "preact/hooks";
 import { useAccess } from "../api/access";
 import type { VirtualMachine } from "../api/objects";
 import { Button } from "../components/Button";
 import { navigate } from "../router";
 import { type Action, runAction } from "./actions";
+import { ChangeTypeDialog } from "./ChangeTypeDialog";
 import type { Catalog } from "./catalog";
 import { listOutdated } from "./catalog";
 import { DeleteDialog } from "./DeleteDialog";
@@ -15,7 +19,7 @@ const SUBRESOURCES = "subresources.kubevirt.io";
 
 export function VmActions({ vm, catalog }: { vm: VirtualMachine; catalog: Catalog | null }) {
   const [busy, setBusy] = useState(false);
-  const [dialog, setDialog] = useState<"delete" | "upgrade" | null>(null);
+  const [dialog, setDialog] = useState<"delete" | "upgrade" | "change" | null>(null);
   const allowed = useAccess(vm.metadata.namespace ?? "");
   const outdated = listOutdated(vm, catalog);
   const isDeleted = vm.metadata.deletionTimestamp !== undefined;
@@ -45,6 +49,9 @@ export function VmActions({ vm, catalog }: { vm: VirtualMachine; catalog: Catalo
       )}
       {isRunning(vm) ? button("restart", "Restart") : button("start", "Start")}
       {isRunning(vm) && button("stop", "Stop")}
+      <Button disabled={isDeleted || !mayPatch} title={mayPatch ? "" : NOT_ALLOWED} onClick={() => setDialog("change")}>
+        Change instance type…
+      </Button>
       <Button
         look="danger"
         disabled={isDeleted || !mayDelete}
@@ -56,9 +63,10 @@ export function VmActions({ vm, catalog }: { vm: VirtualMachine; catalog: Catalo
       {dialog === "delete" && (
         <DeleteDialog vm={vm} onClose={() => setDialog(null)} onDeleted={() => navigate("/vms")} />
       )}
+      {dialog === "change" && <ChangeTypeDialog vm={vm} onClose={() => setDialog(null)} />}
       {dialog === "upgrade" && <UpgradeDialog vm={vm} roles={outdated} onClose={() => setDialog(null)} />}
     </>
   );
 }
 
-const NOT_ALLOWED = "You do not have the permission";
+const NOT_ALLOWED = "You do not have permission for this action";

@@ -24,7 +24,7 @@ export function VmEvents({ namespace, name }: { namespace: string; name: string 
   }
   return (
     <div class="scroll-x card">
-      <table class="plain-table">
+      <table class="plain-table events">
         <thead>
           <tr>
             <th scope="col" class="word">
@@ -47,7 +47,7 @@ export function VmEvents({ namespace, name }: { namespace: string; name: string 
                 <Badge tone={event.type === "Warning" ? "warning" : "neutral"}>{event.type ?? "Normal"}</Badge>
               </td>
               <td class="word">{event.reason}</td>
-              <td>
+              <td class="event-message">
                 {event.message}
                 {(event.count ?? 1) > 1 && <span class="muted"> ({event.count} times)</span>}
               </td>

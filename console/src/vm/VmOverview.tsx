@@ -64,7 +64,7 @@ export function VmOverview({ vm, vmi, catalog }: VmOverviewProps) {
   );
 }
 
-/** Return the conditions of the instance that the VM does not have too. */
+/** Return the conditions of the instance that the VM does not have. */
 function onlyOf(vmi: VirtualMachineInstance | undefined, vm: VirtualMachine): Condition[] {
   const known = new Set(vm.status?.conditions?.map((condition) => condition.type));
   return (vmi?.status?.conditions ?? []).filter((condition) => !known.has(condition.type));
@@ -118,7 +118,7 @@ function parseTopology(topology: string | undefined): Required<Topology> | null 
   return topology ? { sockets, cores, threads } : null;
 }
 
-/** Return 2x1x2 as text. */
+/** Return a topology such as 2x1x2 as text. */
 function describeTopology(topology: string): string {
   const [sockets, cores, threads] = topology.split("x").map(Number);
   const parts: [number | undefined, string][] = [

@@ -1,4 +1,4 @@
-/** What a VM's status means on a page. */
+/** How pages show the status of a VM. */
 import type { Matcher, RevisionStatus, VirtualMachine } from "../api/objects";
 import type { Tone } from "../components/Badge";
 
@@ -53,7 +53,7 @@ export function kindOf(role: Role, matcher: Matcher): string {
     "VirtualMachinePreference",
     "VirtualMachineClusterPreference",
   ];
-  // Matchers may also name the resource, in any case.
+  // Matchers may also contain the name of the resource, in upper or lower case.
   return known.find((one) => [one.toLowerCase(), `${one.toLowerCase()}s`].includes(kind.toLowerCase())) ?? kind;
 }
 
