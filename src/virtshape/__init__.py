@@ -16,7 +16,7 @@ _HOMES = {"Expander": "virtshape.offline.expander", "StatusError": "virtshape.ap
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that commands that use none of them start faster."""
+    """Import a public name when it is first used, so that commands that do not use the library start faster."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""`virtshape backup`: copy a data directory, also while its server is running."""
+"""`virtshape backup`: copy a data directory, even while its server is running."""
 
 from pathlib import Path
 
@@ -24,8 +24,8 @@ def command(target: Path, directory: Path) -> None:
     """
     Copy a data directory to TARGET, a new directory. The server may be running.
 
-    The copy of the database is a consistent snapshot, and is checked. It contains the same keys and users, so protect
-    it like the original.
+    The copy of the database is a consistent snapshot, and is checked. TARGET contains the same keys and users, so
+    protect it like the original.
     """
     # Imported here to keep `--help` fast.
     from virtshape.standalone.backup import copy_system

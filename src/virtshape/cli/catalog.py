@@ -33,7 +33,7 @@ def complete_series(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(series) for series in list_sizes() if series.startswith(incomplete)]
 
 
-def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Complete the sizes of the given series, or of all series."""
     chosen = ctx.params.get("series")
     known = {size: None for series, sizes in list_sizes().items() if not chosen or series in chosen for size in sizes}
@@ -58,7 +58,7 @@ def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -
     type=click.Choice(["cluster", "namespaced"]),
     default="cluster",
     show_default=True,
-    help="Cluster-wide or namespaced kinds.",
+    help="Print cluster-wide or namespaced kinds.",
 )
 @click.option(
     "--series",
@@ -80,7 +80,7 @@ def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -
     type=click.Choice(["v1beta2", "v1beta1"]),
     default="v1beta2",
     show_default=True,
-    help="API version of the objects. Use v1beta1 for a stock KubeVirt cluster; it has no custom sizes.",
+    help="API version of the objects. Use v1beta1 for a stock KubeVirt cluster; v1beta1 has no custom sizes.",
 )
 @output_choice("yaml", "json", "table", help="Output format.")
 def command(
@@ -143,7 +143,7 @@ def require_known(what: str, names: Iterable[str], known: Collection[str]) -> No
 
 
 def report_left_out(left_out: Sequence[str], chosen: Sequence[str], version: str) -> None:
-    """Print which of the chosen objects the version cannot express; raise UsageError if it can express none of them."""
+    """Print the selected objects that were skipped, as the API version requires sizes; raise UsageError if all were."""
     if left_out and len(left_out) == len(chosen):
         raise click.UsageError(
             f"custom sizes have no vCPUs and memory, but {version} requires them; use --api-version v1beta2",

@@ -14,7 +14,7 @@ from virtshape.cli.errors import CommandError
     cls=Command,
     short_help="Check the integrity of the database.",
     examples=[
-        Example("Check the database, also while the server is running", "virtshape check"),
+        Example("Check the database, even while the server is running", "virtshape check"),
         Example("Check a backup", "virtshape check /backups/monday/virtshape.db"),
     ],
 )
@@ -22,7 +22,7 @@ from virtshape.cli.errors import CommandError
 @data_directory_option
 def command(file: Path | None, directory: Path) -> None:
     """
-    Check a database file: its structure, its indexes, and that state and history agree for every object.
+    Check a database file: its structure, its indexes, and that every object's state agrees with its history.
 
     Exit status: 0 intact, 1 damaged or not readable.
     """
@@ -43,6 +43,6 @@ def command(file: Path | None, directory: Path) -> None:
         raise CommandError(str(error)) from None
     if faults:
         raise CommandError(
-            f"{path} is damaged", faults, "Restore a backup, or save what is readable with `virtshape backup`."
+            f"{path} is damaged", faults, "Restore a backup, or save the readable data with `virtshape backup`."
         )
     click.echo(f"{path} is intact: {sum(summary.objects.values())} objects at revision {summary.revision}")

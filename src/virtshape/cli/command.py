@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -10,6 +11,7 @@ from click.shell_completion import CompletionItem
 from virtshape.cli.errors import suggest
 
 F = TypeVar("F", bound=Callable[..., Any])
+LogFormat = Literal["text", "json"]
 
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?:0[oO]?(?P<octal>[0-7]+)|(?P<other>0[xX][0-9a-fA-F]+|0[bB][01]+|0|[1-9][0-9]*))",
@@ -40,7 +42,7 @@ def write_examples(examples: Sequence[Example], ctx: click.Context, formatter: c
     if texts:
         program = ctx.find_root().info_name or ""
         text = "\nExamples:\n" + "\n".join(texts)
-        if program.startswith("kubectl "):  # kubectl's plugin is the same command by another name
+        if program.startswith("kubectl "):  # the kubectl plugin is the same command under another name
             text = re.sub(r"\bvirtctl(?= )", program, text)
         formatter.write(text.replace("{program}", program))
 
@@ -63,7 +65,7 @@ class Command(click.Command):
 
 
 class OptionalValue(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
-    """A value that follows `=` or is absent: `--flag=value` or `--flag`."""
+    """An optional flag value, which must follow `=`: `--flag=value` or `--flag`."""
 
     default: ClassVar[str]
     """The value of a flag that is given without a value."""
@@ -90,14 +92,14 @@ class Switch(OptionalValue):
     def shell_complete(
         self,
         ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002 - as above
+        param: click.Parameter,  # noqa: ARG002 - click's signature
         incomplete: str,
     ) -> list[CompletionItem]:
         """Complete true and false."""
         return [CompletionItem(value) for value in ("true", "false") if value.startswith(incomplete)]
 
 
-class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
+class OneOf(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """A choice that ignores case and returns the API's spelling."""
 
     name = "choice"
@@ -119,7 +121,7 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
     def get_metavar(
         self,
         param: click.Parameter,  # noqa: ARG002 - click's signature
-        ctx: click.Context | None = None,  # noqa: ARG002 - as above
+        ctx: click.Context | None = None,  # noqa: ARG002 - click's signature
     ) -> str:
         """Return the choices for the help."""
         return f"[{'|'.join(self.choices.values())}]"
@@ -127,7 +129,7 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
     def shell_complete(
         self,
         ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002 - as above
+        param: click.Parameter,  # noqa: ARG002 - click's signature
         incomplete: str,
     ) -> list[CompletionItem]:
         """Complete the choices."""
@@ -136,7 +138,7 @@ class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
         ]
 
 
-class Integer(click.ParamType):  # type: ignore[type-arg] # as above
+class Integer(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
     """An integer in kubectl's syntax: decimal, 0x10, 0b10, 0o17 or 017."""
 
     name = "number"
@@ -187,6 +189,32 @@ def switch(*names: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*names, type=Switch(), metavar="[=true|false]", **attributes)
 
 
+def collect(function: Callable[..., Any], name: str, kind: type[NamedTuple]) -> Callable[..., Any]:
+    """Wrap a command function: collect the flags that are fields of `kind` in one argument called `name`."""
+
+    @wraps(function)
+    def call(**values: Any) -> Any:
+        collected = kind._make(values.pop(field) for field in kind._fields)
+        return function(**values, **{name: collected})
+
+    return call
+
+
 def output_choice(*forms: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's name
     """Declare `-o` with the output formats of a command; the first is the default."""
     return click.option("-o", "--output", type=click.Choice(forms), default=forms[0], show_default=True, help=help)
+
+
+def log_options(default: LogFormat) -> Callable[[F], F]:
+    """Declare `--log-level` and `--log-format` for a command that runs a server; `default` is the default format."""
+
+    def decorate(function: F) -> F:
+        formats, levels = click.Choice(["text", "json"]), click.Choice(["debug", "info", "warning", "error"])
+        function = click.option("--log-format", type=formats, default=default, show_default=True, help="Log format.")(
+            function
+        )
+        return click.option("--log-level", type=levels, default="info", show_default=True, help="Minimum log level.")(
+            function
+        )
+
+    return decorate

@@ -28,7 +28,7 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     Print a script that completes commands, flags and values in a shell.
 
-    The command must be on the PATH under the name it was called by.
+    The command must be on the PATH, under the name that you called it by.
     """
     root = ctx.find_root()
     name = root.info_name or ""

@@ -1,21 +1,20 @@
 """
 The connection flags of virtctl (`--kubeconfig`, `--context`, `-n` and overrides) and sessions with the server.
 
-Without a kubeconfig the server is the user's own `virtshape up`. The flags may also precede the command.
+Without a kubeconfig, commands use the server that the user runs with `virtshape up`. The flags may also precede the
+command.
 """
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from virtshape.cli.datadir import DATA_DIRECTORY_VARIABLE, default_directory
 from virtshape.cli.errors import CommandError, warn
 from virtshape.cli.overrides import FLAGS, build_overrides, declare_overrides
 from virtshape.cli.paramtypes import parse_seconds
@@ -30,14 +29,9 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _META = "virtshape.connection"
-_NAME_A_SERVER = "Run `virtshape up` in another terminal, or select a server with --kubeconfig or $KUBECONFIG."
 _CHECK_SERVER = "Check that the server is running and reachable, or choose another with --context."
 _CHECK_CONFIG = "Correct the kubeconfig, or choose another with --kubeconfig, $KUBECONFIG or --context."
 _CHECK_OWN = "Check `virtshape status`, and start the server with `virtshape up`."
-
-
-class NoServerError(CommandError):
-    """No server is configured, and the user's own server is not running."""
 
 
 class Target(NamedTuple):
@@ -75,7 +69,7 @@ class Session(NamedTuple):
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    # All contexts share meta: a flag after the command overrides one before it.
+    # All click contexts share `meta`: a flag after the command overrides the same flag before it.
     if value is not None and value != ():
         ctx.meta.setdefault(_META, {})[param.name] = value
 
@@ -94,15 +88,22 @@ def global_namespace() -> str | None:
 
 def complete_entry(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the contexts, clusters or users in the kubeconfig."""
+    return complete_config_names(current_target(ctx).kubeconfig, f"{param.name}s", incomplete)
+
+
+def complete_config_names(path: str, entries: str, incomplete: str) -> list[CompletionItem]:
+    """Complete the names of `contexts`, `clusters` or `users` in a kubeconfig; an empty path means the default one."""
+    # Imported here to keep `--help` fast.
+    from pathlib import Path
+
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import list_paths, load_config
 
-    path = current_target(ctx).kubeconfig
     try:
         config = load_config([Path(path)] if path else list_paths(os.environ))
     except ConfigError:
         return []
-    known: dict[str, Any] = getattr(config, f"{param.name}s")
+    known: dict[str, Any] = getattr(config, entries)
     return [CompletionItem(name) for name in sorted(known) if name.startswith(incomplete)]
 
 
@@ -113,15 +114,15 @@ def complete_namespace(ctx: click.Context, param: click.Parameter, incomplete: s
     return complete_names(current_target(ctx)._replace(namespace=""), Namespace, incomplete, everywhere=True)
 
 
-def complete_vm(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+def complete_vm(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Complete VM names."""
     from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 
     return complete_names(current_target(ctx), VirtualMachine, incomplete)
 
 
-def complete_vmi(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Complete instance names."""
+def complete_vmi(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Complete the names of VirtualMachineInstances."""
     from virtshape.api.kubevirt.instance import VirtualMachineInstance
 
     return complete_names(current_target(ctx), VirtualMachineInstance, incomplete)
@@ -252,6 +253,7 @@ def get_server(target: Target) -> tuple["Access", bool]:
 
 
 def _get_configured(target: Target) -> tuple["Access", bool]:
+    from virtshape.cli.localserver import find_local_kubeconfig
     from virtshape.client.access import Access
     from virtshape.client.kubeconfig import Config, find_account, list_paths, load_config
 
@@ -263,7 +265,7 @@ def _get_configured(target: Target) -> tuple["Access", bool]:
     stated = os.environ.get("KUBECONFIG")
     if stated:
         raise CommandError(f"$KUBECONFIG is {stated}, which defines no server", next_step=_CHECK_CONFIG)
-    return get_local_server(target), True
+    return _choose(str(find_local_kubeconfig()), target), True
 
 
 def _choose(kubeconfig: str, target: Target) -> "Access":
@@ -271,19 +273,3 @@ def _choose(kubeconfig: str, target: Target) -> "Access":
 
     cluster, user = (target.overrides.get(name, "") for name in ("cluster", "user"))
     return get_access(path=kubeconfig, context=target.context, cluster=cluster, user=user)
-
-
-def get_local_server(target: Target) -> "Access":
-    """Return the Access for the user's own server; raise NoServerError if it is not running."""
-    from virtshape.client.errors import ConfigError
-    from virtshape.store.lock import find_holder
-
-    directory = Path(os.environ.get(DATA_DIRECTORY_VARIABLE) or default_directory()).absolute()
-    kubeconfig = directory / "kubeconfig"
-    if find_holder(directory) is None or not kubeconfig.exists():
-        causes = ["neither $KUBECONFIG nor ~/.kube/config exists", f"no server is running in {directory}"]
-        raise NoServerError("no server is configured", causes, _NAME_A_SERVER)
-    try:
-        return _choose(str(kubeconfig), target)
-    except ConfigError as error:
-        raise CommandError(str(error), next_step=_CHECK_CONFIG) from error

@@ -1,12 +1,19 @@
 """`virtshape controller`: run the VM controllers on a cluster."""
 
 import logging
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
-from virtshape.cli.command import Command, Example, switch
-from virtshape.cli.component import component_options, get_cluster, run_component
+from virtshape.cli.command import Command, Example
+from virtshape.cli.component import (
+    ComponentOptions,
+    catalog_option,
+    component_options,
+    get_cluster,
+    run_component,
+    runtime_option,
+)
 from virtshape.cli.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,17 +35,11 @@ _log = logging.getLogger(__name__)
     ],
 )
 @component_options
-@click.option(
-    "--runtime",
-    type=click.Choice(["pod", "none"]),
-    default="pod",
-    show_default=True,
-    help="How guests run: each in a pod, or not at all.",
-)
+@runtime_option
 @click.option(
     "--launcher-image", metavar="IMAGE", default="", help="Image of the launcher pods. Required with --runtime pod."
 )
-@switch("--catalog", default=False, help="Create missing instance types and preferences of the built-in catalog.")
+@catalog_option
 @click.option(
     "--lease-seconds",
     type=click.FloatRange(min=1),
@@ -61,14 +62,7 @@ _log = logging.getLogger(__name__)
     help="Interval between attempts to acquire or renew the lease.",
 )
 def command(
-    namespace: str,
-    kubeconfig: str,
-    context: str,
-    bind: str,
-    health_port: int,
-    metrics_port: int,
-    log_level: str,
-    log_format: Literal["text", "json"],
+    options: ComponentOptions,
     runtime: "RuntimeName",
     launcher_image: str,
     catalog: bool,
@@ -77,7 +71,7 @@ def command(
     retry_seconds: float,
 ) -> None:
     """
-    Run the VM controllers: pin VMs to revisions, create and delete their instances, and update their status.
+    Run the VM controllers: pin VMs to instance type revisions, create and delete instances, and update VM status.
 
     Several replicas can run. The replica that holds the Lease `virtshape-controller` is active, and releases the Lease
     when it stops. With `--runtime pod` each instance runs in a pod, which the cluster's scheduler places.
@@ -85,7 +79,6 @@ def command(
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
     # Imported here to keep `--help` fast.
-    from virtshape.cluster.component import Ports
     from virtshape.cluster.controller import Settings, run
     from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig
 
@@ -96,16 +89,18 @@ def command(
     try:
         terms = LeaderElectionConfig(lease_seconds, renew_seconds, retry_seconds)
     except ValueError as error:
-        raise ArgumentError(str(error), next_step="Set --lease-seconds greater than --renew-seconds.") from None
+        remedy = "Set --lease-seconds above --renew-seconds, and --renew-seconds above 1.2 times --retry-seconds."
+        raise ArgumentError(str(error), next_step=remedy) from None
     settings = Settings(
-        namespace=namespace,
+        namespace=options.namespace,
         runtime=runtime,
         launcher_image=launcher_image,
         catalog=catalog,
-        ports=Ports(host=bind, health=health_port, metrics=metrics_port),
+        ports=options.ports,
         terms=terms,
     )
-    run_component(run(settings, get_cluster(kubeconfig, context), _log_ready), log_level, log_format)
+    access = get_cluster(options.kubeconfig, options.context)
+    run_component("controller", run(settings, access, _log_ready), options.log_level, options.log_format)
 
 
 def _log_ready(ready: "Ready") -> None:

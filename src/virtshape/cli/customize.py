@@ -20,15 +20,16 @@ from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.unknownfields import restore
-from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.command import Command, Example, files_option, switch
-from virtshape.cli.connection import NoServerError, Session, Target, connection_options, current_target, run_session
+from virtshape.cli.connection import Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
 from virtshape.cli.create.preferenceflags import choose, preference_options
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.errors import NEXT_STEPS, CommandError, suggest, warn
+from virtshape.cli.localserver import NoServerError
 from virtshape.cli.output import output_option, print_object
 from virtshape.cli.paramtypes import TopologyType, Vcpus
+from virtshape.cli.serverobjects import PLACE, ServerObjects
 from virtshape.engine.customize import (
     GROUP,
     OPEN,
@@ -60,10 +61,10 @@ def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) -> list[CompletionItem]:
-    """Complete names from the server or, if none answers, from the catalog."""
+    """Complete names from the server or, if no server answers, from the catalog."""
 
     async def find(session: Session) -> list[str]:
-        return await Cluster(session).list_names(kinds)
+        return await ServerObjects(session).list_names(kinds)
 
     try:
         names = run_session(current_target(ctx), find, call_seconds=2.0)
@@ -107,24 +108,28 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
 )
 @click.argument("source", metavar="[KIND/]NAME", shell_complete=complete_source)
 @files_option
-@switch("--catalog", default=False, help="Use the built-in catalog as the source, after any files.")
+@switch(
+    "--catalog",
+    default=False,
+    help="Look up the source in the built-in catalog if it is not in the files, instead of on the server.",
+)
 @click.option("--name", required=True, help="Name of the new object.")
 @click.option(
     "--vcpus",
     type=Vcpus(),
     metavar="NUMBER|open",
-    help="vCPUs of the new instance type, or open to leave it to each VM.",
+    help="vCPUs of the new instance type, or `open` to leave them to each VM.",
 )
 @click.option("--topology", type=TopologyType(), help="Exact CPU topology, instead of --vcpus.")
 @click.option(
     "--memory",
     metavar="QUANTITY|open",
-    help="Memory of the new instance type, such as 4Gi, or open to leave it to each VM.",
+    help="Memory of the new instance type, such as 4Gi, or `open` to leave it to each VM.",
 )
 @preference_options
 @click.option("--machine-type", help="Preferred machine type, such as q35.")
 @choose("--cpu-topology", TOPOLOGIES, "Preferred CPU topology.")
-@click.option("--volume-storage-class", help="Preferred storage class of volumes without one.")
+@click.option("--volume-storage-class", help="Preferred storage class for volumes that do not set one.")
 @switch("--cluster", default=False, help="Print the cluster-wide kind instead of the namespaced one.")
 @switch("--keep-metadata", default=False, help=f"Keep the labels and annotations of {GROUP}.")
 @output_option
@@ -151,8 +156,9 @@ def command(
     The source is read from the server, unless -f or --catalog is given. Without a server the built-in catalog is used.
 
     NAME is a cluster-wide object unless KIND is given, in any spelling that kubectl accepts. The result is namespaced
-    unless --cluster is given. It has the labels and annotations of the source, except those that describe the source,
-    and the API version of the source, or v1beta2 if it has no vCPUs or memory.
+    unless --cluster is given. The result has the labels and annotations of the source, except those that describe the
+    source, and the API version of the source, or v1beta2 if the result has no vCPUs or memory. A size that the source
+    leaves open must be within its limits. The limits of a size that stays open are kept.
 
     --vcpus, --topology and --memory change instance types. The flags from --disk-bus to --volume-storage-class change
     preferences; an empty value, as in --disk-bus "", removes the preference.
@@ -184,7 +190,7 @@ def get_from_server(target: Target, name: str, kinds: Sequence[str]) -> Found:
     """Return the object from the server or, if no server is configured, from the catalog."""
 
     async def find(session: Session) -> Sequence[Entry]:
-        return await Cluster(session).find_sources(name, kinds)
+        return await ServerObjects(session).find_sources(name, kinds)
 
     try:
         entries = run_session(target, find, instead="--catalog uses the built-in catalog instead.")
@@ -235,11 +241,13 @@ def check_name(name: str, problems: Problems) -> None:
 
 
 def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
-    """Raise CommandError with a next step if the source cannot have this size."""
+    """Raise CommandError with a next step if the size flags cannot be applied to the source."""
     conflicts = check_size(source, size)
     if not conflicts:
         return
     step = "Remove the size flags, or choose an instance type."
+    if any(conflict.rule for conflict in conflicts):
+        step = "Use one of these values, or choose another instance type."
     topology = None if isinstance(source, Preference) else find_topology(source)
     if topology is not None and isinstance(size.vcpus, int):
         like = scale_topology(topology, size.vcpus)
@@ -250,14 +258,14 @@ def validate_size_flags(source: Instancetype | Preference, size: Size) -> None:
 
 
 def validate_preference_flags(source: Instancetype | Preference, changes: PreferenceChanges) -> None:
-    """Raise CommandError with a next step if the source cannot have these preferences."""
+    """Raise CommandError with a next step if the preference flags cannot be applied to the source."""
     if conflicts := check_changes(source, changes):
-        step = "Remove the flags of preferences, or choose a preference."
+        step = "Remove the preference flags, or choose a preference."
         raise CommandError(f"{source.metadata.name}: {conflicts[0].message}", next_step=step)
 
 
 def validate_result(result: Instancetype | Preference) -> None:
-    """Raise CommandError if the result is invalid; print admission warnings otherwise."""
+    """Raise CommandError if the new object is invalid; otherwise print admission warnings."""
     check: CheckResult
     if isinstance(result, Preference):
         check = check_preference(result.spec)
@@ -275,7 +283,7 @@ def warn_of_stale_labels(result: Instancetype | Preference) -> None:
     labels = result.metadata.labels or {}
     stale = [f"{label}={labels[label]}" for label in SIZE_LABELS if label in labels]
     if stale:
-        warn(f"--keep-metadata keeps {', '.join(stale)}, which is the size of the source")
+        warn(f"--keep-metadata keeps {', '.join(stale)}, which describes the size of the source")
 
 
 def restore_unknown(tree: Any, entry: Entry | None) -> Any:

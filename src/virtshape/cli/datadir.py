@@ -10,7 +10,7 @@ DATA_DIRECTORY_VARIABLE: Final = "VIRTSHAPE_DATA_DIR"
 
 
 def default_directory() -> Path:
-    """Return `virtshape` in the user's XDG state directory."""
+    """Return the default data directory: `virtshape` in the user's XDG state directory."""
     home = os.environ.get("XDG_STATE_HOME", "")
     # The XDG specification requires relative paths to be ignored.
     return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "state") / "virtshape"
@@ -28,5 +28,5 @@ data_directory_option = click.option(
 
 
 def name_flag(directory: Path) -> str:
-    """Return the --data-dir flag for other commands, or an empty string for the default directory."""
+    """Return the --data-dir flag for commands that messages suggest; empty for the default directory."""
     return "" if directory == default_directory() else f" --data-dir {directory}"

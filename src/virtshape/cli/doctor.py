@@ -9,7 +9,8 @@ import click
 
 from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
-from virtshape.cli.up import DEFAULT_LISTEN, Address
+from virtshape.cli.paramtypes import Address
+from virtshape.cli.up import DEFAULT_LISTEN
 
 if TYPE_CHECKING:
     from virtshape.standalone.doctor.checks import Check

@@ -1,5 +1,5 @@
 """
-`virtshape down`: stop the server of a data directory, and optionally its guests.
+`virtshape down`: stop the server that uses a data directory, and optionally its guests.
 
 The server is never killed; a guest is killed when its grace period ends.
 """
@@ -46,7 +46,7 @@ PAUSE_SECONDS = 0.05
 )
 def command(directory: Path, guests: bool, timeout: float) -> None:
     """
-    Stop the server of a data directory. It finishes requests in progress first.
+    Stop the server that uses a data directory. The server finishes requests in progress first.
 
     Guests keep running, and the next `virtshape up` adopts them. With --guests they are shut down after the server has
     stopped; at the next start the run strategy of each VM decides whether it runs again.
@@ -76,7 +76,7 @@ def stop_server(directory: Path, timeout: float) -> int | None:
         os.kill(process, signal.SIGTERM)
     except PermissionError:
         raise CommandError(f"process {process} belongs to another user", next_step="Stop it as that user.") from None
-    except ProcessLookupError:  # it has ended meanwhile
+    except ProcessLookupError:  # the server has exited in the meantime
         pass
     if not wait_until_ended(directory, process, timeout):
         raise CommandError(
@@ -88,7 +88,7 @@ def stop_server(directory: Path, timeout: float) -> int | None:
 
 def stop_running_guests(directory: Path) -> None:
     """Shut down all guests of a data directory and print the result."""
-    from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests, stop_guests
+    from virtshape.standalone.guests.stopguests import count_guests, list_running_guests, name_guests, stop_guests
 
     guests = list_running_guests(directory)
     if not guests:
@@ -103,12 +103,12 @@ def stop_running_guests(directory: Path) -> None:
 
 
 def wait_until_ended(directory: Path, process: int, timeout: float) -> bool:
-    """Wait until the process has released the directory; return whether it did in time."""
+    """Wait until the process has released the directory; return False if the timeout expires first."""
     from virtshape.cli.progress import Progress
     from virtshape.store.lock import find_holder
 
     began = time.monotonic()
-    progress = Progress(f"waiting for process {process} to end, seconds")
+    progress = Progress(f"waiting for process {process} to exit (seconds)")
     try:
         while find_holder(directory) == process:
             waited = time.monotonic() - began

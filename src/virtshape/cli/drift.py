@@ -1,7 +1,7 @@
 """
 `virtctl drift`: show VMs whose stored instance type or preference differs from the live object.
 
-Reads VMs, revisions and live objects with get and list only, so it works with a stock KubeVirt too.
+The command only gets and lists VMs, revisions and live objects, so it works with a stock KubeVirt too.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +16,15 @@ from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBJECT_NAME_LABEL
-from virtshape.cli.cluster import Cluster
 from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
 from virtshape.cli.errors import FAILURE, CommandError
 from virtshape.cli.expand import show_value
 from virtshape.cli.output import print_object, print_table
+from virtshape.cli.serverobjects import ServerObjects
 from virtshape.cli.vm import explain_vm_error, parse_vm_name
-from virtshape.resolve.drift import Change, Drift, find_drift
+from virtshape.engine.compare import Change
+from virtshape.resolve.drift import Drift, find_drift
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.matcher import KINDS as MATCHER_KINDS
 from virtshape.resolve.matcher import Role
@@ -35,7 +36,7 @@ Known = dict[Reference, Model | None]
 
 
 class Holder(NamedTuple):
-    """A VM and the drift of one of its revisions."""
+    """A VM and how one of its revisions differs from the live object."""
 
     namespace: str
     vm: str
@@ -43,7 +44,7 @@ class Holder(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The drift of all VMs, and the revisions that could not be compared."""
+    """The compared revisions of all VMs, and messages for the revisions that could not be compared."""
 
     holders: list[Holder]
     problems: list[str]
@@ -77,7 +78,7 @@ class Reading(NamedTuple):
     "--exit-code",
     "sets_status",
     default=False,
-    help="Exit with 1 if any object is changed or gone, or a revision missing.",
+    help="Exit with 1 if any object is changed or gone, or a revision is missing.",
 )
 @output_choice("table", "json", "yaml", help="Output format; json and yaml always include the fields.")
 @connection_options
@@ -97,7 +98,7 @@ def command(
     objects change. The state of a revision is `same`, `changed`, `gone` if the live object was deleted, `missing` if
     the revision was deleted, or `older version` if only the API version differs. VMs without a revision are not listed.
 
-    Exit status: 0 unless --exit-code is given, 1 if a revision cannot be compared.
+    Exit status: 0 success, 1 if a revision cannot be compared; --exit-code adds more cases.
     """
     if names and all_namespaces:
         raise click.UsageError("VM names require one namespace: use -n instead of -A", click.get_current_context())
@@ -170,12 +171,12 @@ def describe_holder(holder: Holder) -> JsonObject:
 
 
 async def survey_named(session: Session, names: Sequence[str]) -> Survey:
-    """Compare the revisions of the named VMs."""
+    """Compare the revisions of the named VMs with the live objects."""
     return await _survey(session, await read_named(session, names))
 
 
 async def survey_all(session: Session, namespace: str) -> Survey:
-    """Compare the revisions of all VMs in a namespace, or in all namespaces if it is empty."""
+    """Compare the revisions of all VMs in a namespace (all namespaces if empty) with the live objects."""
     return await _survey(session, await read_all(session, namespace))
 
 
@@ -191,8 +192,8 @@ async def read_all(session: Session, namespace: str) -> Reading:
 
 
 async def fetch_missing(session: Session, known: Known, look_up: Callable[[Lookup], object]) -> None:
-    """Call `look_up` and fetch the objects it misses, until none are missing."""
-    cluster = Cluster(session)
+    """Call `look_up` and fetch the objects that it reports as missing, until none are missing."""
+    cluster = ServerObjects(session)
     while True:
         missing: dict[Reference, None] = {}
 
@@ -233,7 +234,7 @@ async def _survey(session: Session, reading: Reading) -> Survey:
     def look_up(lookup: Lookup) -> None:
         for vm in reading.vms:
             for role in MATCHER_KINDS:
-                with suppress(StatusError):  # reported when all objects are fetched
+                with suppress(StatusError):  # _compare reports the error after all objects are fetched
                     find_drift(vm, role, lookup)
 
     await fetch_missing(session, reading.known, look_up)
@@ -255,5 +256,5 @@ def _compare(vms: Sequence[VirtualMachine], known: Known) -> Survey:
 
 
 def describe(role: Role) -> str:
-    """Return the role in prose."""
+    """Return a role as it is called in messages, such as "instance type"."""
     return "instance type" if role == "instancetype" else role

@@ -1,5 +1,5 @@
 """
-Errors of commands: a message, its causes, a next step and an exit status.
+Command errors: a message, its causes, a next step and an exit status.
 
     0 success    1 failure    2 invalid command line    3 not available    130 interrupted with Ctrl-C
 
@@ -7,7 +7,6 @@ Only bugs print a traceback.
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import click
 
@@ -46,6 +45,9 @@ class ArgumentError(CommandError):
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean "x"?` with similar known names, or an empty string."""
+    # Imported here, because only errors need it.
+    from difflib import get_close_matches
+
     near = get_close_matches(name, list(known), n=3)
     quoted = " or ".join(f'"{each}"' for each in near)
     return f"; did you mean {quoted}?" if near else ""
@@ -99,7 +101,7 @@ def describe(error: click.ClickException) -> str:
 
 
 def convert_error(error: Exception) -> CommandError | None:
-    """Convert an error from a lower layer to a CommandError; return None for a bug."""
+    """Convert an error from a lower layer to a CommandError; return None for any other error, which is a bug."""
     # Imported here to keep `--help` fast.
     from virtshape.api.status import StatusError
 

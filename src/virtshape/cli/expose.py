@@ -108,8 +108,8 @@ def command(
     """
     Create a Service that sends traffic to the guest of a VM, of an instance or of all instances of a replica set.
 
-    The Service selects the launcher pods of the guest. Without --port it has the ports of the interface on the pod
-    network. The Service remains when the VM is deleted.
+    The Service selects the launcher pods of the guest. Without --port, the Service has the ports of the interface on
+    the pod network. The Service remains when the VM is deleted.
 
     On a cluster, Kubernetes routes the traffic. The server of `virtshape up` stores the Service, but routes nothing:
     use `virtctl port-forward`, or the ports that the instance's condition PortsOpen lists.
@@ -144,7 +144,7 @@ def parse_kind(text: str) -> str:
 
 
 async def fetch(session: Session, kind: str, name: str) -> "JsonObject":
-    """Return the object to expose, as a tree: on a KubeVirt cluster it may have fields that our structs lack."""
+    """Return the object to expose, as a JSON tree: on a KubeVirt cluster it may have fields that our structs lack."""
     from urllib.parse import quote
 
     import msgspec
@@ -203,7 +203,7 @@ def _build_spec(selector: dict[str, str], ports: "list[ServicePort]", flags: Ser
 
 
 def get_selector(kind: str, tree: "JsonObject") -> dict[str, str]:
-    """Return the labels of the launcher pods, as in KubeVirt."""
+    """Return the labels that select the launcher pods of the object; KubeVirt uses the same labels."""
     from virtshape.api.launcherpod import format_vmi_id
     from virtshape.api.wellknown import VMI_ID_LABEL
 
@@ -219,7 +219,7 @@ def get_selector(kind: str, tree: "JsonObject") -> dict[str, str]:
 
 
 def get_ports(kind: str, tree: "JsonObject", flags: ServiceFlags) -> "list[ServicePort]":
-    """Return the port that the flags give, or all ports of the interface on the pod network."""
+    """Return the port that the flags specify, or all ports of the interface on the pod network."""
     from virtshape.api.core.service import ServicePort
 
     if flags.port is not None:

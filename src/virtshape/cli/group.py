@@ -1,7 +1,7 @@
 """
 A command group that imports a command only when it is used.
 
-The group's help comes from its table and imports no command, which keeps start-up fast.
+The group's help is generated from a table and imports no command, which keeps start-up fast.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
         """Return all names in the order of the table."""
         return list(self.entries)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import and return the command."""
         entry = self.entries.get(cmd_name)
         if entry is None:
@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(f'unknown command "{name}"{suggest(name, self.entries)}', ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the lists of commands, one for each section."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name, entry in self.entries.items():

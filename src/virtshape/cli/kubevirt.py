@@ -24,7 +24,7 @@ COMPONENTS: Final = {
 """The fields of `logVerbosity` by component."""
 DEFAULT_VERBOSITY: Final = 2
 SHOW: Final = "show"
-"""The value of a flag that is given without one."""
+"""The value of a verbosity flag that is given without a value."""
 
 
 @click.command(
@@ -42,8 +42,8 @@ def permitted_devices(*, output: str, target: Target) -> None:
     """
     Print the resource names of the host devices and GPUs that VMs may use.
 
-    They are listed in `permittedHostDevices` of the KubeVirt object, which is looked up in the namespace, and then in
-    all namespaces.
+    The devices are listed in `permittedHostDevices` of the KubeVirt object, which is looked up in the namespace, and
+    then in all namespaces.
     """
     devices = list_devices(run_session(target, get_kubevirt))
     if output == "text":
@@ -80,14 +80,14 @@ class Verbosity(OptionalValue):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return the verbosity as a number, or `show`."""
-        if value in (SHOW, "10"):  # KubeVirt shows the verbosity for 10 too
+        if value in (SHOW, "10"):  # in KubeVirt, the value 10 also means `show`
             return SHOW
         if value not in [str(number) for number in range(10)]:
             self.fail(f'invalid log verbosity "{value}": must be 0-9.', param, ctx)
         return int(value)
 
 
-def component_options(function: F) -> F:
+def verbosity_options(function: F) -> F:
     """Declare a flag for each component, and one for all."""
     for name in reversed(["all", *COMPONENTS]):
         label = "all components" if name == "all" else name
@@ -107,19 +107,24 @@ def component_options(function: F) -> F:
     short_help="Show, set or reset log verbosity.",
     examples=[
         Example("Show the log verbosity of two components", "virtctl adm log-verbosity --virt-api --virt-controller"),
-        Example("Set 3 for all components but one", "virtctl adm log-verbosity --all=3 --virt-handler=7"),
+        Example(
+            "Set the log verbosity of all components to 3, and of one component to 7",
+            "virtctl adm log-verbosity --all=3 --virt-handler=7",
+        ),
         Example("Reset all components", "virtctl adm log-verbosity --reset"),
     ],
 )
-@component_options
-@switch("--reset", default=False, help="Reset the log verbosity of all components to 2, before others are set.")
+@verbosity_options
+@switch(
+    "--reset", default=False, help="Reset the log verbosity of all components to 2, before the other flags are applied."
+)
 @connection_options
 def log_verbosity(*, reset: bool, target: Target, **given: int | str | None) -> None:
     """
     Show, set or reset the log verbosity of components in the KubeVirt object.
 
-    A flag without a value shows the verbosity; --virt-api=5 sets it. The components of virtshape log at the level of
-    their own flag --log-level: a virtshape server keeps the values and warns that they have no effect.
+    A flag without a value shows the verbosity; --virt-api=5 sets it. virtshape's own components have the flag
+    --log-level instead: a virtshape server stores the verbosity, and warns that it has no effect.
     """
     flags = {name.replace("_", "-"): value for name, value in given.items() if value is not None}
     shown = [name for name, value in flags.items() if value == SHOW]
@@ -147,7 +152,7 @@ def log_verbosity(*, reset: bool, target: Target, **given: int | str | None) -> 
 
 
 async def get_kubevirt(session: Session) -> "KubeVirt":
-    """Return the KubeVirt object of the namespace or, if it has none, of any namespace."""
+    """Return the KubeVirt object in the namespace or, if there is none, in any namespace."""
     from virtshape.api.kubevirt.kubevirt import KubeVirt
 
     for namespace in (session.namespace, ""):
@@ -179,7 +184,7 @@ def read_verbosity(kubevirt: "KubeVirt") -> dict[str, int]:
 
 
 def build_verbosity(flags: Mapping[str, int | str], *, reset: bool) -> dict[str, int | str | None] | None:
-    """Return the merge patch of `logVerbosity`; None removes it."""
+    """Return the merge patch for `logVerbosity`; None removes it."""
     if reset and not flags:
         return None
     removed: dict[str, int | str | None] = (

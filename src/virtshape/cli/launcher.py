@@ -30,9 +30,9 @@ def command(directory: Path | None, pod: bool) -> NoReturn:
     """
     Run one guest: prepare its volumes, start QEMU and monitor it until it stops.
 
-    `virtshape up` starts one launcher per instance; it is rarely run by hand. The directory contains `guest.json`,
-    which describes the guest. The launcher writes its status to `report.json` and accepts requests on `control.sock`.
-    If a launcher is killed, a new one adopts its guest. SIGTERM shuts the guest down.
+    `virtshape up` starts one launcher per instance, so this command is rarely run by hand. The directory contains
+    `guest.json`, which describes the guest. The launcher writes its status to `report.json` and accepts requests on
+    `control.sock`. If a launcher is killed, a new one adopts its guest. SIGTERM shuts the guest down.
 
     Exit status: 0 the guest has shut down, 1 it has failed.
     """

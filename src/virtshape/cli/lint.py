@@ -48,10 +48,10 @@ def complete_targets(ctx: click.Context, param: click.Parameter, incomplete: str
             "Check the output of a tool, without the built-in objects",
             "kustomize build | virtshape lint --no-catalog -",
         ),
-        Example("Check what a KubeVirt 1.6 cluster would refuse or drop", "virtshape lint --target kubevirt-1.6 ."),
+        Example("Show what a KubeVirt 1.6 cluster would reject or drop", "virtshape lint --target kubevirt-1.6 ."),
         Example("Show how misspelt and deprecated fields would be corrected", "virtshape lint --diff manifests/"),
-        Example("Correct them", "virtshape lint --fix manifests/"),
-        Example("Accept all present findings", "virtshape lint --baseline baseline.json --update-baseline manifests/"),
+        Example("Correct misspelt and deprecated fields", "virtshape lint --fix manifests/"),
+        Example("Accept all current findings", "virtshape lint --baseline baseline.json --update-baseline manifests/"),
         Example("Report new findings only", "virtshape lint --baseline baseline.json manifests/"),
         Example("Annotate a pull request on GitHub", "virtshape lint -o github manifests/"),
         Example("Write a SARIF file for code scanning", "virtshape lint -o sarif manifests/ > lint.sarif"),
@@ -82,17 +82,17 @@ def complete_targets(ctx: click.Context, param: click.Parameter, incomplete: str
     "--exclude",
     metavar="GLOB",
     multiple=True,
-    help="Leave out files and directories that match, such as charts or 'tests/**/*.json'. Can be repeated.",
+    help="Skip files and directories that match this pattern, such as charts or 'tests/**/*.json'. Can be repeated.",
 )
-@click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
+@click.option("--baseline", metavar="FILE", help="Do not report the findings that are listed in this file.")
 @switch("--update-baseline", default=False, help="Write all findings to the baseline file.")
 @switch("--fix", default=False, help="Correct misspelt and deprecated fields, values and versions in the files.")
-@switch("--diff", default=False, help="Show what --fix would change, and change nothing.")
+@switch("--diff", default=False, help="Show what --fix would change, without changing files.")
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(),
-    help="Settings file, instead of .virtshape.yaml or pyproject.toml in this directory or above.",
+    help="Settings file, instead of .virtshape.yaml or pyproject.toml in this directory or a parent directory.",
 )
 @switch("--no-catalog", default=False, help="Do not use the built-in instance types and preferences.")
 @output_choice("text", "concise", "json", "sarif", "github", help="Output format.")
@@ -127,7 +127,7 @@ def command(
     A comment `# virtshape: ignore[RULE]` suppresses the findings of its line, or of the next line if its line has only
     the comment. `virtshape rule` explains the rules.
 
-    Exit status: 0 no findings, 1 findings, 2 a path cannot be read.
+    Exit status: 0 no findings at the level of --fail-on or above, 1 such findings, 2 a path cannot be read.
     """
     # Imported here to keep `--help` fast.
     from virtshape.offline.lint import SettingsError
@@ -176,8 +176,9 @@ def split_names(values: Sequence[str]) -> tuple[str, ...]:
 def start_run(paths: Sequence[str], settings: "Settings") -> "Run":
     """Return a Run with the files to check and the objects that VMs may refer to."""
     from virtshape.offline.lint import Run
+    from virtshape.offline.lint.run import count_cpus
 
-    return Run(paths, catalog=settings.content.catalog, settings=settings)
+    return Run(paths, catalog=settings.content.catalog, settings=settings, processes=count_cpus())
 
 
 def lint_files(paths: Sequence[str], settings: "Settings", output: str, *, verbose: bool) -> int:
@@ -190,7 +191,9 @@ def lint_files(paths: Sequence[str], settings: "Settings", output: str, *, verbo
         warn("no files to check")
     if run.baseline.stale:
         stale = count(run.baseline.stale, "finding")
-        click.echo(f"{stale} in the baseline no longer found: run with --update-baseline to remove them", err=True)
+        click.echo(
+            f"the baseline contains {stale} that lint did not find: run with --update-baseline to rewrite it", err=True
+        )
     click.echo(summarize(counts, run.checked, len(run.files)), err=True)
     failing = LEVELS[: LEVELS.index(settings.content.fail_on) + 1]
     return 1 if any(counts[level] for level in failing) else 0
@@ -209,7 +212,7 @@ def print_findings(run: "Run", output: str, counts: Counter[str]) -> None:
             sys.stdout.write(piece)
     finally:
         progress.clear()
-        sys.stdout.flush()  # the summary comes last when both streams go to one log
+        sys.stdout.flush()  # so that the summary on stderr comes last if both streams are in one log
 
 
 def count_findings(files: Iterable["FileFindings"], counts: Counter[str]) -> Iterator["FileFindings"]:
@@ -237,7 +240,7 @@ def write_baseline(paths: Sequence[str], settings: "Settings") -> int:
 
     path = settings.baseline
     if path is None:
-        raise SettingsError("--update-baseline", ["name the file with --baseline"])
+        raise SettingsError("--update-baseline", ["requires --baseline FILE"])
     findings = list(start_run(paths, settings.without_baseline()).find())
     Path(path).write_text(format_baseline(findings, path), "utf-8")
     click.echo(f"{count(len(findings), 'finding')} written to {path}", err=True)
@@ -249,7 +252,7 @@ def fix_files(paths: Sequence[str], settings: "Settings") -> None:
     from virtshape.offline.files import STDIN
 
     if STDIN in paths:
-        raise ArgumentError("standard input cannot be corrected: use --diff, or name files")
+        raise ArgumentError("standard input cannot be corrected: use --diff, or specify files")
     run = start_run(paths, settings)
     fixed = files = 0
     for file in run.files:

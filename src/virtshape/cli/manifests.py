@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from virtshape.cli.command import Command, Example, switch
+from virtshape.cli.component import catalog_option, namespace_option, runtime_option
 from virtshape.cli.errors import ArgumentError
 from virtshape.cli.output import output_option, print_objects
-from virtshape.cluster.manifests.naming import DEFAULT_NAMESPACE
+from virtshape.cluster.manifests.naming import DEFAULT_APISERVER_PORT, DEFAULT_CONSOLE_HOST
 
 if TYPE_CHECKING:
     from virtshape.cluster.manifests.options import RuntimeName, WebhookCert
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
         ),
     ],
 )
-@click.option(
-    "--namespace", metavar="NAME", default=DEFAULT_NAMESPACE, show_default=True, help="Namespace of the components."
-)
+@namespace_option
 @click.option(
     "--image", metavar="IMAGE", help="Image of the components. [default: virtshape, with the tag of this release]"
 )
@@ -41,9 +40,13 @@ if TYPE_CHECKING:
     help="Image of the launcher pods. [default: the --image name with the suffix -launcher]",
 )
 @click.option(
-    "--replicas", type=click.IntRange(min=1), default=2, show_default=True, help="Replicas of each component."
+    "--replicas",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Replicas of each component except the console, which has one.",
 )
-@switch("--catalog", default=False, help="Create missing instance types and preferences of the built-in catalog.")
+@catalog_option
 @switch("--cdi", default=False, help="Include the CRDs of CDI, for a cluster without CDI.")
 @click.option(
     "--webhook-cert",
@@ -52,14 +55,23 @@ if TYPE_CHECKING:
     show_default=True,
     help="How certificates are issued and renewed: by the components, or by cert-manager.",
 )
+@runtime_option
 @click.option(
-    "--runtime",
-    type=click.Choice(["pod", "none"]),
-    default="pod",
+    "--apiserver-port",
+    type=click.IntRange(1, 65535),
+    default=DEFAULT_APISERVER_PORT,
     show_default=True,
-    help="How guests run: each in a pod, or not at all.",
+    help="Port of the API server's endpoints, which network policies allow in addition to 443.",
 )
-@switch("--service-monitor", default=False, help="Include ServiceMonitors. Requires the Prometheus operator.")
+@switch("--service-monitor", default=False, help="Include a ServiceMonitor. Requires the Prometheus operator.")
+@switch("--console", default=True, help="Include the web console.")
+@click.option(
+    "--console-host",
+    metavar="NAME",
+    default=DEFAULT_CONSOLE_HOST,
+    show_default=True,
+    help="Host name that browsers use for the web console; it is added to the certificate.",
+)
 @switch(
     "--with-kubevirt",
     default=False,
@@ -75,23 +87,29 @@ def command(
     cdi: bool,
     webhook_cert: "WebhookCert",
     runtime: "RuntimeName",
+    apiserver_port: int,
     service_monitor: bool,
+    console: bool,
+    console_host: str,
     with_kubevirt: bool,
     output: str,
 ) -> None:
     """
     Print the manifests for a cluster installation, in the order to apply them.
 
-    They contain the CRDs, service accounts with the required permissions, Deployments of the webhook, the controller
-    and the subresource API, and their registrations with the API server. They can be applied again at any time.
+    The manifests contain the CRDs, service accounts with the required permissions, Deployments of the webhook, the
+    controller, the subresource API and the web console, and registrations with the API server. The manifests can be
+    applied again at any time.
     """
     # Imported here to keep `--help` fast.
-    from virtshape.api.validation.names import check_label_1123
+    from virtshape.api.validation.names import check_label_1123, check_subdomain
     from virtshape.cluster.manifests.build import build_manifests
     from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
 
     if problems := check_label_1123(namespace):
         raise ArgumentError(f'invalid namespace "{namespace}"', problems)
+    if problems := check_subdomain(console_host):
+        raise ArgumentError(f'invalid host name "{console_host}"', problems)
     if image and "@" in image and runtime == "pod" and not (launcher_image or with_kubevirt):
         raise ArgumentError("--image with a digest requires --launcher-image")
     options = Options(
@@ -104,6 +122,9 @@ def command(
         webhook_cert=webhook_cert,
         runtime=runtime,
         service_monitor=service_monitor,
+        console=console,
+        console_host=console_host,
         with_kubevirt=with_kubevirt,
+        apiserver_port=apiserver_port,
     )
     print_objects(build_manifests(options), output)

@@ -42,13 +42,13 @@ def command(directory: Path, kubeconfig: Path | None, only_print: bool) -> None:
     Open the web console of a running server, signed in as the user of the kubeconfig.
 
     The link contains a code that works once and for five minutes. Without a browser on this machine, the link is
-    printed. The session has the permissions of the user and ends with the user's token or certificate, after 8 hours
-    at the latest.
+    printed. The session has the permissions of the user. It ends when the user's token or certificate expires, or after
+    8 hours.
     """
     # Imported here to keep `--help` fast.
     from virtshape.client.errors import ConfigError, UnreachableError
     from virtshape.client.kubeconfig import get_access
-    from virtshape.standalone.location import UnknownSystemError, read_access
+    from virtshape.standalone.serveraccess import UnknownSystemError, read_access
 
     start = f"Start the server first: virtshape up{name_flag(directory)}"
     try:

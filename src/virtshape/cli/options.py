@@ -22,7 +22,7 @@ from virtshape.cli.connection import declare_flags
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """
-    List the global flags. They can be given before or after the command's name.
+    List the global flags, which can be given before or after the command's name.
 
     A flag after the command overrides the same flag before it. If the command has a flag of the same name, as customize
     has --cluster, give the global flag before the command.

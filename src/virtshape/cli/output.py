@@ -10,6 +10,9 @@ from virtshape.api.codec import to_tree
 from virtshape.api.yaml import write_yaml
 from virtshape.cli.command import output_choice
 
+GAP = "   "
+"""The space between two columns of a table."""
+
 output_option = output_choice("yaml", "json", help="Output format.")
 
 
@@ -39,5 +42,5 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     texts = [list(headers), *([str(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for text in texts:
-        line = "   ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True))
+        line = GAP.join(cell.ljust(width) for cell, width in zip(text, widths, strict=True))
         click.echo(line.rstrip())

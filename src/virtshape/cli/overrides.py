@@ -6,7 +6,6 @@ Every command accepts them. `virtctl options` lists them; the help of commands d
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
@@ -21,15 +20,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Flag(NamedTuple):
-    """A global flag; without a metavar it is a boolean."""
+    """A global flag; a flag without a metavar is a boolean."""
 
     names: tuple[str, ...]
     metavar: str
     help: str
     again: bool = False
-    """Whether it can be repeated."""
+    """Whether the flag can be repeated."""
     type: Any = None
-    """The click type of its value; text by default."""
+    """The click type of the flag's value; text by default."""
 
 
 FLAGS: Final = {
@@ -42,7 +41,7 @@ FLAGS: Final = {
     "insecure_skip_tls_verify": Flag(
         ("--insecure-skip-tls-verify",), "", "Do not verify the server's certificate. This is insecure."
     ),
-    "tls_server_name": Flag(("--tls-server-name",), "NAME", "Server name to verify in the server's certificate."),
+    "tls_server_name": Flag(("--tls-server-name",), "NAME", "Name to expect in the server's certificate."),
     "token": Flag(("--token",), "TOKEN", "Bearer token, instead of the user's credentials."),
     "client_certificate": Flag(("--client-certificate",), "FILE", "Client certificate file. Requires --client-key."),
     "client_key": Flag(("--client-key",), "FILE", "Client key file. Requires --client-certificate."),
@@ -58,8 +57,8 @@ FLAGS: Final = {
     "verbosity": Flag(
         ("-v", "--v"),
         "LEVEL",
-        "Log level for requests on standard error: 6 logs each request, its status and duration, 8 also bodies. Tokens "
-        "are never logged.",
+        "Log level for requests on standard error: 6 logs each request, its status and duration; 8 also logs bodies. "
+        "Tokens are never logged.",
         type=Integer(-(2**31), 2**31 - 1),
     ),
 }
@@ -102,6 +101,9 @@ def build_overrides(values: Mapping[str, Any]) -> "Overrides":
 
 def format_flags(values: Mapping[str, Any]) -> list[str]:
     """Return the flags as arguments for another command line."""
+    # Imported here to keep `--help` fast.
+    from pathlib import Path
+
     args = []
     for name, value in values.items():
         flag = FLAGS[name]

@@ -1,4 +1,4 @@
-"""Click parameter types: durations, sizes, numbers of vCPUs and CPU topologies."""
+"""Click parameter types: addresses, durations, sizes, numbers of vCPUs and CPU topologies."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,26 @@ if TYPE_CHECKING:
 _TOPOLOGY_MEMBERS = ("sockets", "cores", "threads")
 
 
+class Address(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
+    """A host and a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses."""
+
+    name = "host:port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Parse the host and the port."""
+        if isinstance(value, tuple):
+            return value
+        host, colon, port = value.rpartition(":")
+        if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            self.fail(f'invalid address "{value}": must be HOST:PORT, such as 127.0.0.1:6443.', param, ctx)
+        bare = host.removeprefix("[").removesuffix("]")
+        if ":" in bare and bare == host:
+            self.fail(f"an IPv6 address needs brackets: [{host}]:{port}.", param, ctx)
+        return bare or "0.0.0.0", int(port)  # noqa: S104 - as the user asks
+
+
 class Duration(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
-    """A duration such as 45s, 1m30s or 45; kept as text, which `parse_seconds` reads."""
+    """A duration such as 45s, 1m30s or 45; the value remains text, which `parse_seconds` converts."""
 
     name = "duration"
 
@@ -56,7 +74,7 @@ class Size(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.
 
 
 class Vcpus(Integer):
-    """A number of vCPUs, or `open` to leave it to each VM."""
+    """A number of vCPUs, or `open` if each VM sets its own number."""
 
     name = "number|open"
 
@@ -76,7 +94,7 @@ class Vcpus(Integer):
     def shell_complete(
         self,
         ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002 - as above
+        param: click.Parameter,  # noqa: ARG002 - click's signature
         incomplete: str,
     ) -> list[CompletionItem]:
         """Complete `open`."""
@@ -84,7 +102,7 @@ class Vcpus(Integer):
 
 
 class TopologyType(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
-    """A CPU topology such as sockets=2,cores=4,threads=2; a missing part is 1, as in the API."""
+    """A CPU topology such as sockets=2,cores=4,threads=2; each missing number is 1, as in the API."""
 
     name = "sockets=N,cores=N,threads=N"
 

@@ -1,6 +1,5 @@
 """Progress on a terminal: a line that is shown after two seconds, and a bar for uploads."""
 
-import shutil
 import sys
 import time
 from typing import Final
@@ -50,6 +49,8 @@ class ProgressBar:
         now = time.monotonic()
         if now >= self._next or (done == self._total and self._next != float("inf")):
             self._next = now + _PAUSE
+            import shutil  # few commands show a bar
+
             columns = shutil.get_terminal_size().columns
             sys.stderr.write(_CLEAR + draw_bar(done, self._total, now - self._began, columns))
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`virtshape rule`: explain the rules of lint."""
+"""`virtshape rule`: explain lint rules."""
 
 import json
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(
     "rule",
     cls=Command,
-    short_help="Explain a rule of lint.",
+    short_help="Explain a lint rule.",
     examples=[
         Example("List all rules", "virtshape rule"),
         Example("Explain a rule, with an example", "virtshape rule unmet-requirement"),

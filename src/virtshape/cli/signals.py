@@ -13,7 +13,7 @@ _CANCEL_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stop_event() -> Iterator[asyncio.Event]:
-    """Yield an event that Ctrl+C, SIGTERM and SIGHUP set, for commands that normally end this way."""
+    """Yield an event that Ctrl+C, SIGTERM and SIGHUP set, for commands that run until they are interrupted."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in _STOP_SIGNALS:

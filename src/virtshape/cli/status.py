@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @output_choice("table", "json", "yaml", help="Output format.")
 def command(directory: Path, output: str) -> int:
     """
-    Show whether the server of a data directory is running, its address, its health checks and its number of objects.
+    Show whether the server that uses a data directory is running, its address, health checks and object counts.
 
     Exit status: 0 running and healthy, 1 not running or unhealthy.
     """
@@ -43,9 +43,9 @@ def command(directory: Path, output: str) -> int:
 
 
 def print_status(status: "SystemStatus") -> None:
-    """Print the facts, the health checks and the number of objects per resource."""
+    """Print the state and address of the server, the health checks and the number of objects per resource."""
     from virtshape.cli.output import print_table
-    from virtshape.standalone.guests.running import name_guests
+    from virtshape.standalone.guests.stopguests import name_guests
 
     facts = {
         "STATE": describe_state(status),

@@ -1,7 +1,7 @@
 """
-Commands of KubeVirt's virtctl that need something that virtshape does not have.
+Commands of KubeVirt's virtctl that virtshape does not support.
 
-Each says what it would need and what to do instead, and exits with status 3, whatever its arguments are.
+Each command prints what it would need and what to do instead, and exits with status 3, regardless of its arguments.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ _KUBEVIRT: Final = "On a cluster that runs KubeVirt, use KubeVirt's own virtctl.
 
 
 class UnavailableError(CommandError):
-    """The command needs something that virtshape does not have."""
+    """The command is not available in virtshape."""
 
     exit_code = UNAVAILABLE
 
@@ -36,7 +36,7 @@ def declare(name: str, purpose: str, *, needs: str, instead: Example) -> Command
         short_help=f"Not available: {purpose}.",
         help=f"Not available. In KubeVirt: {purpose}.\n\nIt needs {needs}. {_KUBEVIRT}\n\nExit status: 3.",
         options_metavar="",
-        hidden=True,  # so that shells do not complete it
+        hidden=True,  # shells do not complete hidden commands
         examples=[instead, Example("List the commands that are available", "virtctl --help")],
     )
 
@@ -45,7 +45,7 @@ migrate = declare(
     "migrate",
     "live-migrate a VM to another node",
     needs="live migration between two nodes with shared storage",
-    instead=Example("Stop the VM and start it, on a cluster on any node that fits", "virtctl restart web"),
+    instead=Example("Restart the VM; on a cluster it may start on another node", "virtctl restart web"),
 )
 migrate_cancel = declare(
     "migrate-cancel",
@@ -73,7 +73,7 @@ memory_dump = declare(
 )
 guestfs = declare(
     "guestfs",
-    "open a shell with the tools of libguestfs on a PVC",
+    "open a shell with the libguestfs tools and access to a PVC",
     needs="a pod with KubeVirt's libguestfs image",
     instead=Example(
         "Attach the claim to another VM and mount it there",
@@ -107,5 +107,5 @@ usbredir = declare(
     "usbredir",
     "redirect a USB device of this machine to a guest",
     needs="the subresource usbredir of instances, and guests with USB redirection channels",
-    instead=Example("List the devices of the hosts that VMs may use", "virtctl permitted-devices"),
+    instead=Example("List the host devices that VMs may use", "virtctl permitted-devices"),
 )

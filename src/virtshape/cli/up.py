@@ -4,40 +4,22 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import click
 
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, LogFormat, log_options
 from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import CommandError
-from virtshape.standalone.location import DEFAULT_HOST, DEFAULT_PORT
+from virtshape.cli.paramtypes import Address
+from virtshape.standalone.serveraccess import DEFAULT_HOST, DEFAULT_PORT
 
 if TYPE_CHECKING:
     from virtshape.standalone.doctor.checks import Diagnosis
-    from virtshape.standalone.runtime import LauncherName
+    from virtshape.standalone.guestruntimes import LauncherName
     from virtshape.standalone.server import Ready, Settings
 
 DEFAULT_LISTEN = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
-LEVELS = ("debug", "info", "warning", "error")
-
-
-class Address(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
-    """A host and a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses."""
-
-    name = "host:port"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Parse the host and the port."""
-        if isinstance(value, tuple):
-            return value
-        host, colon, port = value.rpartition(":")
-        if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-            self.fail(f'invalid address "{value}": must be HOST:PORT, such as 127.0.0.1:6443.', param, ctx)
-        bare = host.removeprefix("[").removesuffix("]")
-        if ":" in bare and bare == host:
-            self.fail(f"an IPv6 address needs brackets: [{host}]:{port}.", param, ctx)
-        return bare or "0.0.0.0", int(port)  # noqa: S104 - as the user asks
 
 
 @click.command(
@@ -83,19 +65,16 @@ class Address(click.ParamType):  # type: ignore[type-arg] # not generic in click
     type=click.FloatRange(min=0),
     default=300,
     show_default=True,
-    help="How long past changes are kept for watches.",
+    help="How long to keep past changes for watches.",
 )
 @click.option(
     "--history-revisions",
     type=click.IntRange(min=0),
     default=10_000,
     show_default=True,
-    help="How many changes are kept at least.",
+    help="Minimum number of past changes to keep.",
 )
-@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="Minimum log level.")
-@click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format."
-)
+@log_options("text")
 def command(
     directory: Path,
     listen: tuple[str, int],
@@ -105,16 +84,16 @@ def command(
     history_seconds: float,
     history_revisions: int,
     log_level: str,
-    log_format: Literal["text", "json"],
+    log_format: LogFormat,
 ) -> None:
     """
     Run a Kubernetes API server with VMs, instance types and preferences.
 
-    Runs in the foreground until Ctrl-C, SIGTERM or `virtshape down`, then finishes requests in progress and exits.
-    All data is stored in the data directory and loaded again at the next start.
+    The server runs in the foreground until Ctrl-C, SIGTERM or `virtshape down`, then finishes requests in progress and
+    exits. All data is stored in the data directory and loaded again at the next start.
 
-    At start it prints the problems that `virtshape doctor` finds, and the guests that are already running. Guests keep
-    running when the server exits; `virtshape down --guests` stops them.
+    At start the server prints the problems that `virtshape doctor` finds, and the guests that are already running.
+    Guests keep running when the server exits; `virtshape down --guests` stops them.
 
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
@@ -123,10 +102,10 @@ def command(
 
     from virtshape.daemon.logs import set_up_logs
 
-    set_up_logs(log_level, log_format)
+    set_up_logs(log_level, log_format, "embedded")
     host, port = listen
     directory = directory.absolute()
-    with ThreadPoolExecutor() as pool:  # the probes take about as long as loading the server
+    with ThreadPoolExecutor() as pool:  # probe the machine while the server is imported
         diagnosing = pool.submit(diagnose, directory, host, guests=controllers and launcher == "qemu")
 
         from virtshape.standalone.server import Settings
@@ -147,7 +126,7 @@ def command(
 
 
 def diagnose(directory: Path, host: str, *, guests: bool) -> "Diagnosis":
-    """Check this machine as `virtshape doctor` does, except for versions, and for the port that the server opens."""
+    """Check this machine as `virtshape doctor` does, but without program versions and without the server's port."""
     from virtshape.standalone.doctor.checks import diagnose_machine
     from virtshape.standalone.doctor.facts import gather_facts
 
@@ -168,7 +147,7 @@ def print_problems(diagnosis: "Diagnosis") -> None:
 
 def print_guests_found(directory: Path) -> None:
     """Print the guests that an earlier server left running."""
-    from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests
+    from virtshape.standalone.guests.stopguests import count_guests, list_running_guests, name_guests
 
     guests = list_running_guests(directory)
     if guests:
@@ -177,14 +156,14 @@ def print_guests_found(directory: Path) -> None:
 
 def print_guests_left(directory: Path) -> None:
     """Print the guests that keep running without a server, and how to stop them."""
-    from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests
+    from virtshape.standalone.guests.stopguests import count_guests, list_running_guests, name_guests
 
     guests = list_running_guests(directory)
     if guests:
         keep = "keeps" if len(guests) == 1 else "keep"
         click.echo(
             f"{count_guests(guests)} {keep} running: {name_guests(guests)}\n"
-            f"To stop: virtshape down --guests{name_flag(directory)}. The next `virtshape up` finds them again."
+            f"To stop them: virtshape down --guests{name_flag(directory)}. The next `virtshape up` finds them again."
         )
 
 
@@ -194,7 +173,7 @@ def run_server(settings: "Settings") -> None:
 
     from virtshape.apiserver.auth.pki import PkiError
     from virtshape.apiserver.auth.userregistry import UserRegistryError
-    from virtshape.standalone.server import run
+    from virtshape.standalone.server import ListenError, run
     from virtshape.store.errors import LockedError, StoreError
 
     flag = name_flag(settings.directory)
@@ -202,14 +181,16 @@ def run_server(settings: "Settings") -> None:
         uvloop.run(run(settings, lambda ready: print_ready(ready, settings.directory)))
     except LockedError as error:
         raise CommandError(
-            str(error), next_step=f"See `virtshape status{flag}`, or end it: virtshape down{flag}"
+            str(error), next_step=f"Check `virtshape status{flag}`, or stop the server: virtshape down{flag}"
         ) from None
     except (StoreError, PkiError, UserRegistryError) as error:
         raise CommandError(str(error)) from None
+    except ListenError as error:
+        raise refuse_address(error, settings.host, settings.port) from None
     except OSError as error:
         if error.filename is not None:
             raise
-        raise refuse_address(error, settings.host, settings.port) from None
+        raise CommandError(f"cannot write to {settings.directory}: {error.strerror or error}") from None
 
 
 def refuse_address(error: OSError, host: str, port: int) -> CommandError:
@@ -231,7 +212,7 @@ def print_ready(ready: "Ready", directory: Path) -> None:
         "  kubectl get vm -o wide\n\n"
         "Or in a browser; this link works once, within five minutes:\n\n"
         f"  {ready.console_link}\n\n"
-        f"`virtshape open{flag}` makes a new link. "
-        f"Ctrl-C stops it; so does `virtshape down{flag}`."
+        f"`virtshape open{flag}` creates a new link. "
+        f"Ctrl-C or `virtshape down{flag}` stops the server."
     )
     sys.stdout.flush()

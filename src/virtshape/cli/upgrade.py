@@ -1,8 +1,8 @@
 """
 `virtctl upgrade`: update VMs to their current instance type and preference.
 
-Only clears the names of revisions; the server then stores new revisions. For a stock KubeVirt, the names in the VM's
-status are cleared too. No guest is restarted.
+The command only clears the revision names in VMs; the server then stores new revisions. For a stock KubeVirt, the
+revision names in the VM's status are cleared too. No guest is restarted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ UNKNOWN = "unknown, since the stored revision was deleted"
 
 
 class Step(NamedTuple):
-    """A VM and its upgrade."""
+    """A VM and its planned upgrade."""
 
     vm: VirtualMachine
     upgrade: Upgrade
@@ -48,12 +48,12 @@ class Step(NamedTuple):
 
     @property
     def is_running(self) -> bool:
-        """Whether the VM has an instance, which changes only at a restart."""
+        """Whether the VM has an instance."""
         return bool(self.vm.status and self.vm.status.created)
 
 
 class Plan(NamedTuple):
-    """The upgrades of all VMs, including empty ones, and the VMs that cannot be upgraded."""
+    """The upgrades of all VMs, even those that change nothing, and a message for each VM that cannot be upgraded."""
 
     steps: list[Step]
     problems: list[str]
@@ -94,12 +94,12 @@ def command(
     Update VMs to the current instance type, preference or flavor, instead of the stored one.
 
     A VM stores its instance type and preference in a ControllerRevision, and keeps them when the objects change. This
-    command clears the names of outdated revisions, so that the server stores new ones; `virtctl drift` lists them. It
-    prints the fields of the instance that change. A running guest is not restarted: it gets the changes at its next
+    command clears the names of outdated revisions, which `virtctl drift` lists, so that the server stores new ones. The
+    fields of the instance that change are printed. A running guest is not restarted: it gets the changes at its next
     restart, unless they can be hot-plugged. Current revisions are not changed, nor are revisions of deleted objects.
 
-    A VM whose revision was deleted cannot start. This command repairs it: the server stores a new revision of the
-    current object. Which fields change is unknown then.
+    A VM whose revision was deleted cannot start. This command repairs such a VM: the server stores a new revision of
+    the current object. In this case it is unknown which fields change.
 
     Exit status: 0 success, 1 if the new objects conflict with a VM; the other VMs are upgraded.
     """
@@ -124,12 +124,12 @@ def command(
 
 
 def validate_choice(names: Sequence[str], *, everything: bool, all_namespaces: bool) -> None:
-    """Raise UsageError unless VM names are given, or else --all or -A."""
+    """Raise UsageError unless either VM names, or --all or -A, are given."""
     ctx = click.get_current_context()
     if names and (everything or all_namespaces):
         raise click.UsageError(f"VM names and {'-A' if all_namespaces else '--all'} are mutually exclusive", ctx)
     if not (names or everything or all_namespaces):
-        raise click.UsageError("no VM to upgrade: give VM names, --all or -A", ctx)
+        raise click.UsageError("no VM to upgrade: specify VM names, --all or -A", ctx)
 
 
 def warn_about_deleted(steps: Sequence[Step]) -> None:
@@ -189,12 +189,12 @@ async def plan_named(session: Session, names: Sequence[str]) -> Plan:
 
 
 async def plan_all(session: Session, namespace: str) -> Plan:
-    """Plan the upgrade of all VMs in a namespace, or in all namespaces if it is empty."""
+    """Plan the upgrade of all VMs in a namespace, or in all namespaces if `namespace` is empty."""
     return await _plan(session, await read_all(session, namespace))
 
 
 async def apply_plan(session: Session, steps: Sequence[Step], *, dry_run: bool) -> Plan:
-    """Apply the steps on the server; return the applied steps and the errors of the others."""
+    """Upgrade VMs on the server; return the applied steps, and a message for each VM that could not be upgraded."""
     plan = Plan([], [])
     for step in steps:
         try:
@@ -211,7 +211,7 @@ async def _plan(session: Session, reading: Reading) -> Plan:
 
     def look_up(lookup: Lookup) -> None:
         for vm in reading.vms:
-            with suppress(StatusError):  # the loop below reports it, after all objects are fetched
+            with suppress(StatusError):  # the loop below reports the error after all objects are fetched
                 plan_upgrade(vm, lookup, configuration)
 
     await fetch_missing(session, reading.known, look_up)

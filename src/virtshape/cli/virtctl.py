@@ -7,7 +7,7 @@ from virtshape.cli.connection import declare_flags
 from virtshape.cli.errors import run
 from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
-UNAVAILABLE = "KubeVirt's commands that are not available (each says what it needs, exit status 3)"
+UNAVAILABLE = "KubeVirt's commands that are not available (each prints what it needs; exit status 3)"
 
 
 def _unavailable(purpose: str, attribute: str) -> Entry:
@@ -15,9 +15,9 @@ def _unavailable(purpose: str, attribute: str) -> Entry:
 
 
 ENTRIES = {
-    "start": Entry("virtshape.cli.vm", "Start a VM.", "start"),
-    "stop": Entry("virtshape.cli.vm", "Stop a VM.", "stop"),
-    "restart": Entry("virtshape.cli.vm", "Restart a VM.", "restart"),
+    "start": Entry("virtshape.cli.guest.lifecycle", "Start a VM.", "start"),
+    "stop": Entry("virtshape.cli.guest.lifecycle", "Stop a VM.", "stop"),
+    "restart": Entry("virtshape.cli.guest.lifecycle", "Restart a VM.", "restart"),
     "pause": Entry("virtshape.cli.guest.lifecycle", "Pause a VM.", "pause"),
     "unpause": Entry("virtshape.cli.guest.lifecycle", "Resume a paused VM.", "unpause"),
     "soft-reboot": Entry("virtshape.cli.guest.lifecycle", "Reboot a guest cleanly.", "soft_reboot"),
@@ -43,9 +43,12 @@ ENTRIES = {
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
     "customize": Entry("virtshape.cli.customize", "Create an instance type or preference from an existing one."),
-    "recommend": Entry("virtshape.cli.recommend", "Find the smallest matching instance type."),
+    "recommend": Entry("virtshape.cli.recommend", "Find the best instance types for a size, a VM or measured usage."),
+    "diff": Entry("virtshape.cli.diff", "Compare instance types, preferences or revisions."),
+    "fit": Entry("virtshape.cli.fit", "Show how many more VMs of an instance type fit."),
     "drift": Entry("virtshape.cli.drift", "Show VMs whose instance type or preference has changed."),
     "upgrade": Entry("virtshape.cli.upgrade", "Update VMs to the current instance type and preference."),
+    "migrate-type": Entry("virtshape.cli.migratetype", "Move VMs to another instance type or preference."),
     "adm": Entry("virtshape.cli.kubevirt", "Change the settings of the KubeVirt object.", "adm"),
     "completion": Entry("virtshape.cli.completion", "Print the shell completion script."),
     "options": Entry("virtshape.cli.options", "List the global flags."),

@@ -86,7 +86,7 @@ def test_custom_sizes_are_omitted_at_v1beta1_with_a_note() -> None:
     [["--api-version", "v1beta1", "--preferences"], ["--api-version", "v1beta1", "--series", "u1"], []],
     ids=["no instance types", "no custom size", "v1beta2"],
 )
-def test_no_note_is_printed_if_no_custom_size_is_omitted(arguments: list[str]) -> None:
+def test_catalog_prints_no_note_if_no_custom_size_is_omitted(arguments: list[str]) -> None:
     assert _run(*arguments).stderr == ""
 
 
@@ -96,7 +96,7 @@ def test_catalog_in_json_is_a_list() -> None:
     assert [each["spec"] for each in printed["items"]] == [{"cpu": {"guest": 1}, "memory": {"guest": "2Gi"}}]
 
 
-def test_table_shows_the_sizes_and_features_of_instancetypes() -> None:
+def test_catalog_table_shows_the_sizes_and_features_of_instancetypes() -> None:
     assert _run("--series", "cx1", "--size", "large1gi", "--size", "custom", "-o", "table").stdout.splitlines() == [
         "NAME           VCPUS    MEMORY   HUGEPAGES   DEDICATED   CLASS               TITLE",
         "cx1.large1gi   2        4Gi      1Gi         true        compute.exclusive   Compute with exclusive CPUs",
@@ -138,7 +138,7 @@ def test_invalid_catalog_selection_is_rejected_with_the_valid_values(arguments: 
     assert message in result.stderr
 
 
-def test_series_and_sizes_are_completed() -> None:
+def test_shell_completion_offers_series_and_sizes() -> None:
     context = command.make_context("catalog", ["--series", "n1"])
     parameter = command.params[0]
     assert [item.value for item in complete_series(context, parameter, "c")] == ["cx1"]

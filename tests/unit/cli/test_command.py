@@ -62,7 +62,7 @@ def test_short_flags_accept_values_like_kubectl(arguments: list[str], read: tupl
 
 
 @pytest.mark.parametrize("word", ["", "yes", "TRuE", "2"])
-def test_boolean_flag_rejects_other_values(word: str) -> None:
+def test_boolean_flag_rejects_a_value_that_is_not_a_boolean(word: str) -> None:
     with pytest.raises(click.BadParameter):
         show.make_context("show", [f"--on={word}"])
 
@@ -86,7 +86,7 @@ def test_unsigned_number_rejects_a_sign() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.5", "1e3", " 5", "-11", "2001", "08", "0x", "0o"])
-def test_invalid_number_is_rejected(text: str) -> None:
+def test_invalid_number_in_a_flag_is_rejected(text: str) -> None:
     with pytest.raises(click.BadParameter):
         Integer(-10, 2000).convert(text, None, None)
 
@@ -96,12 +96,12 @@ def test_choice_is_converted_to_the_spelling_of_the_api(text: str) -> None:
     assert OneOf("Always", "Halted").convert(text, None, None) == "Always"
 
 
-def test_unknown_choice_is_rejected_with_a_suggestion() -> None:
+def test_unknown_value_of_a_choice_flag_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(click.BadParameter, match='"Halt"; did you mean "Halted"'):
         OneOf("Always", "Halted").convert("Halt", None, None)
 
 
-def test_choice_values_are_completed() -> None:
+def test_shell_completion_offers_values_of_choices_and_booleans() -> None:
     context, parameter = click.Context(show), show.params[0]
     assert [item.value for item in OneOf("Always", "Halted").shell_complete(context, parameter, "h")] == ["Halted"]
     assert [item.value for item in Switch().shell_complete(context, parameter, "")] == ["true", "false"]

@@ -46,7 +46,7 @@ def _print_help_of_virtshape() -> str:
         pytest.param("virtctl create vm --run-strategy=ma", ["Manual"], id="value after ="),
         pytest.param("virtctl create instancetype --iothreadspolicy s", ["shared"], id="partial value"),
         pytest.param("virtctl completion ", ["bash", "zsh", "fish"], id="argument"),
-        pytest.param("virtctl mi", [], id="commands that are not available"),
+        pytest.param("virtctl migrate", ["migrate-type"], id="no commands that are not available"),
         pytest.param("virtctl expose ", ["vm", "vmi", "vmirs"], id="kinds to expose"),
         pytest.param("virtctl expose vm web --type L", ["LoadBalancer"], id="types of Services"),
         pytest.param("virtctl credentials a", ["add-ssh-key"], id="command of credentials"),
@@ -54,10 +54,16 @@ def _print_help_of_virtshape() -> str:
         pytest.param("virtctl customize u1.medium --vcpus ", ["open"], id="open size"),
         pytest.param("virtshape do", ["down", "doctor"], id="command of virtshape"),
         pytest.param("virtshape down --g", ["--guests"], id="flag of virtshape"),
+        pytest.param("virtshape matrix -o ", ["table", "csv", "json", "html"], id="formats of the matrix"),
+        pytest.param("virtshape matrix --architecture a", ["amd64", "arm64"], id="architectures"),
+        pytest.param("virtshape import --to", ["--to", "--to-kubeconfig"], id="targets of an import"),
+        pytest.param("virtshape schema kub", ["KubeVirt"], id="kinds with a schema"),
+        pytest.param("virtctl expand --for ", ["gitops"], id="purposes of an expansion"),
+        pytest.param("virtshape argocd -o ", ["configmap", "application", "helm", "lua"], id="formats for Argo CD"),
         pytest.param("virtshape doctor --output ", ["table", "json", "yaml"], id="values of virtshape"),
     ],
 )
-def test_commands_flags_and_values_are_completed(line: str, answers: list[str]) -> None:
+def test_shell_completion_offers_commands_flags_and_values(line: str, answers: list[str]) -> None:
     assert _complete(line) == answers
 
 

@@ -1,4 +1,4 @@
-"""Selection of the server: from the kubeconfig as in kubectl, or the running `virtshape up` of the user."""
+"""Selection of the server: from the kubeconfig, as in kubectl, or the `virtshape up` that the user is running."""
 
 import contextlib
 import re
@@ -13,14 +13,15 @@ from tests.support.commands import call_virtctl
 from tests.support.webserver import Request, Response, serve
 
 from virtshape.api.yaml import write_yaml
-from virtshape.cli.connection import NoServerError, Target, complete_vm, current_target, get_server
+from virtshape.cli.connection import Target, complete_vm, current_target, get_server
 from virtshape.cli.errors import CommandError
-from virtshape.cli.vm import start as command
+from virtshape.cli.guest.lifecycle import start as command
+from virtshape.cli.localserver import NoServerError
 from virtshape.store.lock import Lock
 
 
 def write_config(path: Path, *names: str, current: str | None = None) -> Path:
-    """Write a kubeconfig with a context for each name; the first is the default current one."""
+    """Write a kubeconfig with a context for each name; by default, the first is the current context."""
     tree: dict[str, Any] = {
         "current-context": current or names[0],
         "clusters": [{"name": name, "cluster": {"server": f"https://{name}:6443"}} for name in names],
@@ -34,7 +35,7 @@ def write_config(path: Path, *names: str, current: str | None = None) -> Path:
 
 @contextlib.contextmanager
 def running(directory: Path) -> Iterator[None]:
-    """Create the files of a running `virtshape up` in the directory."""
+    """Create the files of a running `virtshape up`, and lock its data directory within the `with` block."""
     write_config(directory / "kubeconfig", "own")
     lock = Lock(directory)
     try:
@@ -111,10 +112,10 @@ async def test_cluster_and_user_override_the_context(tmp_path: Path) -> None:
     access, _ = get_server(Target(str(config), overrides={"user": "b"}))
     assert (await access.credentials.fetch()).token.endswith("-b")
     outcome = call_virtctl("--cluster=c", "--kubeconfig", str(config), "start", "web")
-    assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')
+    assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; available: a, b\n')
 
 
-def test_flag_of_a_command_takes_precedence_over_the_global_flag_of_its_name() -> None:
+def test_flag_of_a_command_takes_precedence_over_a_global_flag_with_the_same_name() -> None:
     named = call_virtctl("--cluster", "staging", "customize", "u1.medium", "--name", "x", "--catalog", "--cluster")
     assert named.tree["kind"] == "VirtualMachineClusterInstancetype"
 
@@ -138,7 +139,7 @@ LEVELS: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("before", [True, False], ids=["before the command", "after the command"])
 @pytest.mark.parametrize(("arguments", "expected"), LEVELS.values(), ids=LEVELS)
-def test_requests_are_logged_from_their_verbosity_level_on(
+def test_verbosity_flag_selects_the_logged_parts_of_a_request(
     arguments: list[str], expected: list[str], before: bool
 ) -> None:
     with serve(respond_with_version) as server:
@@ -154,7 +155,7 @@ def test_requests_are_logged_from_their_verbosity_level_on(
 
 
 @pytest.mark.parametrize(("period", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
-def test_request_timeout_is_applied(period: str, status: int) -> None:
+def test_request_fails_if_the_response_takes_longer_than_the_timeout(period: str, status: int) -> None:
     waited = threading.Event()
 
     def respond_late(request: Request) -> Response:
@@ -177,7 +178,7 @@ def test_invalid_connection_flags_are_rejected(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        pytest.param(["--context", "nope"], 'the kubeconfig has no context "nope"; there are a, b', id="context"),
+        pytest.param(["--context", "nope"], 'the kubeconfig has no context "nope"; available: a, b', id="context"),
         pytest.param([], "cannot connect to https://a:6443", id="no server listens"),
     ],
 )
@@ -189,7 +190,7 @@ def test_connection_errors_suggest_the_next_step(tmp_path: Path, arguments: list
     assert "--context" in outcome.err.splitlines()[-1]
 
 
-def test_flag_after_the_command_takes_precedence() -> None:
+def test_connection_flag_after_the_command_takes_precedence() -> None:
     seen: list[Target] = []
     probe = click.Command("probe", params=command.params, callback=lambda **_: seen.append(current_target(ctx)))
     with click.Context(probe, info_name="probe") as ctx:
@@ -210,6 +211,6 @@ def test_completion_lists_kubeconfig_entries_and_nothing_without_a_server(tmp_pa
 
 
 @pytest.mark.parametrize("arguments", [["vm", "--memory", "1Gi"], ["instancetype", "--cpu", "1", "--memory", "1Gi"]])
-def test_namespace_before_the_command_is_set_in_manifests(arguments: list[str]) -> None:
+def test_namespace_flag_before_the_command_is_set_in_manifests(arguments: list[str]) -> None:
     assert call_virtctl("-n", "team", "create", *arguments).tree["metadata"]["namespace"] == "team"
     assert call_virtctl("-n", "team", "create", *arguments, "-n", "other").tree["metadata"]["namespace"] == "other"

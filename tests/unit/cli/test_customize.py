@@ -51,7 +51,7 @@ def _read_error(*arguments: str, name: str = "mine", status: int = 1) -> str:
     return outcome.err
 
 
-def test_size_of_a_catalog_instancetype_is_changed() -> None:
+def test_customize_changes_the_size_of_a_catalog_instancetype() -> None:
     outcome = call_virtctl("customize", "u1.medium", "--name", "u1.mysize", "--vcpus", "4", "--memory", "4Gi")
     assert outcome.tree == {
         "apiVersion": f"{GROUP}/v1beta2",
@@ -70,7 +70,7 @@ def test_customized_instancetype_can_be_used_by_a_vm() -> None:
     assert (domain["cpu"]["sockets"], domain["memory"]["guest"]) == (4, "6Gi")
 
 
-def test_vm_sets_the_size_that_a_customized_instancetype_leaves_open() -> None:
+def test_vm_sets_the_size_that_a_customized_instancetype_omits() -> None:
     sized = call_virtctl("customize", "cx1.medium", "--name", "mine", "--vcpus", "open", "--memory", "open").out
     matcher = ("--instancetype", "virtualmachineinstancetype/mine")
     vm = call_virtctl("create", "vm", *matcher, "--vcpus", "4", "--memory", "6Gi").out
@@ -140,10 +140,10 @@ def test_customized_preference_can_be_used_by_a_vm() -> None:
 def test_preference_flags_are_rejected_for_an_instancetype() -> None:
     error = _read_error("u1.medium", "--disk-bus", "scsi")
     assert "u1.medium: an instance type has no buses" in error
-    assert error.endswith("Remove the flags of preferences, or choose a preference.\n")
+    assert error.endswith("Remove the preference flags, or choose a preference.\n")
 
 
-def test_unknown_choice_of_a_preference_is_rejected() -> None:
+def test_customize_rejects_an_unknown_firmware() -> None:
     error = _read_error("fedora", "--firmware", "uefi", status=2)
     assert 'unknown value "uefi"; did you mean "efi"' in error
 
@@ -192,7 +192,7 @@ def test_kind_of_the_source_can_be_spelled_as_in_kubectl(spelling: str, printed:
     assert _customize_file(*trees, arguments=(f"{spelling}/same",))["metadata"]["labels"] == {"which": printed}
 
 
-def test_server_metadata_of_a_file_is_removed() -> None:
+def test_customize_removes_server_set_metadata() -> None:
     tree = _customize_file(build_type(), arguments=("small", "--vcpus", "3"))
     assert tree == {
         "apiVersion": f"{GROUP}/v1beta1",
@@ -219,15 +219,15 @@ def test_customize_ignores_other_objects_in_a_file() -> None:
     assert _customize_file(broken, build_type(), arguments=("small",))["kind"] == "VirtualMachineInstancetype"
 
 
-def test_keep_metadata_warns_about_size_labels() -> None:
+def test_keep_metadata_flag_warns_about_size_labels() -> None:
     write_manifest("all.yaml", build_type())
     outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "3", "--keep-metadata")
     assert outcome.tree["metadata"] == {"name": "mine", "labels": {"team": "blue", f"{GROUP}/size": "small"}}
-    assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, which is the size of the source\n"
+    assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, which describes the size of the source\n"
 
 
 @pytest.mark.parametrize("arguments", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
-def test_kept_labels_that_match_the_size_have_no_warning(arguments: list[str]) -> None:
+def test_no_warning_is_printed_unless_labels_are_kept_and_the_size_changes(arguments: list[str]) -> None:
     write_manifest("all.yaml", build_type())
     assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *arguments).err == ""
 
@@ -239,7 +239,70 @@ def test_instancetype_without_a_size_is_printed_as_v1beta2() -> None:
     assert _customize_file(older, arguments=("small", "--vcpus", "1"))["apiVersion"] == f"{GROUP}/v1beta1"
 
 
-def test_customize_keeps_unknown_fields_with_a_warning() -> None:
+LIMITS: JsonObject = {
+    "cpu": {"limits": {"min": 2, "max": 16, "step": 2}},
+    "memory": {"limits": {"step": "1Gi", "perVCPU": {"min": "1Gi", "max": "4Gi"}}},
+}
+LIMITED = {**build_type(**LIMITS), "apiVersion": f"{GROUP}/v1beta2"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spec"),
+    [
+        ((), LIMITS),
+        (("--vcpus", "open", "--memory", "open"), LIMITS),
+        (("--vcpus", "4"), {**LIMITS, "cpu": {"guest": 4}}),
+        (("--memory", "9Gi"), {"cpu": {"limits": {"min": 4, "max": 8, "step": 2}}, "memory": {"guest": "9Gi"}}),
+        (("--vcpus", "16", "--memory", "64Gi"), {"cpu": {"guest": 16}, "memory": {"guest": "64Gi"}}),
+        (("--vcpus", "4", "--memory", "16Gi"), {"cpu": {"guest": 4}, "memory": {"guest": "16Gi"}}),
+        (("--topology", "cores=2"), {**LIMITS, "cpu": {"topology": {"cores": 2}}}),
+    ],
+    ids=["unchanged", "size still open", "vCPUs", "memory", "the maximum", "both", "topology"],
+)
+def test_customize_copies_limits_only_for_sizes_that_are_not_fixed(
+    arguments: tuple[str, ...], spec: JsonObject
+) -> None:
+    assert _customize_file(LIMITED, arguments=("small", *arguments))["spec"] == spec
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (
+            ["--vcpus", "5", "--memory", "30Gi"],
+            (
+                "spec.cpu.guest '5': the instance type allows 2 to 16 vCPUs in steps of 2; "
+                "the nearest allowed values are 4 and 6; "
+                "spec.memory.guest '30Gi': the instance type allows 6Gi to 24Gi in steps of 1Gi with 6 vCPUs; "
+                "the nearest allowed value is 24Gi"
+            ),
+        ),
+        (
+            ["--topology", "cores=3"],
+            (
+                "spec.cpu.topology '3': the instance type allows 2 to 16 vCPUs in steps of 2; "
+                "the nearest allowed values are 2 and 4"
+            ),
+        ),
+        (
+            ["--memory", "100Gi"],
+            (
+                "spec.memory.guest '100Gi': the instance type allows 16Gi to 64Gi in steps of 1Gi with 16 vCPUs; "
+                "the nearest allowed value is 64Gi"
+            ),
+        ),
+    ],
+    ids=["both", "topology", "memory"],
+)
+def test_size_outside_the_limits_of_the_source_is_rejected(arguments: list[str], messages: str) -> None:
+    write_manifest("all.yaml", LIMITED)
+    assert _read_error("small", "-f", "all.yaml", *arguments).splitlines() == [
+        f"error: small: {messages}",
+        "Use one of these values, or choose another instance type.",
+    ]
+
+
+def test_customize_copies_unknown_fields_with_a_warning() -> None:
     tree = build_type(glow=True, cpu={"guest": 1, "speed": {"ghz": 3}})
     tree["metadata"]["novelty"] = 1
     write_manifest("all.yaml", tree)

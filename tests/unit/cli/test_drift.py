@@ -125,7 +125,7 @@ def test_drift_with_fields_shows_changed_fields(stock: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_drift_in_json_and_yaml_always_has_changed_fields(stock: Any, form: str) -> None:
+def test_drift_output_in_json_and_yaml_always_lists_changed_fields(stock: Any, form: str) -> None:
     outcome, _ = stock(build_documents(4), "-A", "-o", form)
     assert yaml.safe_load(outcome.out)[0] == {
         "namespace": "team",
@@ -151,7 +151,7 @@ def test_drift_with_exit_code_reports_drift_in_the_exit_status(
     assert (outcome.status, outcome.err) == (status, "")
 
 
-def test_drift_reports_a_deleted_instancetype_as_gone(stock: Any) -> None:
+def test_drift_reports_a_deleted_instancetype(stock: Any) -> None:
     documents = build_documents()
     del documents[f"{SIZES}/small"]
     outcome, _ = stock(documents, "vm/web", "--exit-code")

@@ -69,7 +69,7 @@ def _command(error: BaseException | None) -> click.Command:
         pytest.param(KeyboardInterrupt(), 130, "\n", id="Ctrl-C"),
     ],
 )
-def test_error_is_printed_with_its_exit_status(
+def test_command_error_is_printed_and_sets_the_exit_status(
     error: BaseException | None, status: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(_command(error), "virtctl", []) == status
@@ -81,7 +81,7 @@ def test_unexpected_exception_is_not_caught() -> None:
         run(_command(ZeroDivisionError()), "virtctl", [])
 
 
-def test_exit_status_of_a_command_is_kept() -> None:
+def test_exit_status_set_by_a_command_is_returned() -> None:
     @click.command()
     @click.pass_context
     def leave(ctx: click.Context) -> None:

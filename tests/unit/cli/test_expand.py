@@ -126,7 +126,7 @@ def test_expand_uses_a_revision_in_the_files() -> None:
     }
 
 
-def test_kubevirt_object_in_the_files_is_the_configuration() -> None:
+def test_kubevirt_object_in_the_files_is_used_as_the_configuration() -> None:
     kubevirt = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "KubeVirt",
@@ -156,7 +156,7 @@ def test_single_expanded_vm_is_a_json_object() -> None:
     assert json.loads(_expand(build_vm(), arguments=("-o", "json")).out)["kind"] == "VirtualMachine"
 
 
-def test_expand_keeps_unknown_fields_with_a_warning() -> None:
+def test_expand_preserves_unknown_fields_with_a_warning() -> None:
     disks = [{"name": "root", "lit": {"level": 3}}]
     vm = build_vm(domain={"devices": {"disks": disks}}, instancetype={"name": "small"}, novelty=[1])
     vm["spec"]["template"]["spec"]["volumes"] = [
@@ -173,13 +173,38 @@ def test_expand_keeps_unknown_fields_with_a_warning() -> None:
     ]
 
 
-def test_ignored_inference_failure_has_a_warning() -> None:
+def test_ignored_inference_failure_causes_a_warning() -> None:
     matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}
     vm = build_vm(instancetype=matcher, domain={"memory": {"guest": "512Mi"}})
     vm["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
     outcome = _expand(vm)
     assert _memory(outcome) == "512Mi"
     assert outcome.err.startswith("warning: all.yaml:1:1: spec.instancetype: unable to infer defaults")
+
+
+def test_manifest_for_gitops_omits_fields_set_by_the_server() -> None:
+    vm = build_vm(instancetype={"name": "small", "revisionName": ""})
+    vm["metadata"] |= {"uid": "1", "resourceVersion": "7", "creationTimestamp": None}
+    outcome = _expand(vm | {"status": {"ready": True}}, build_type(), arguments=("--for", "gitops"))
+    assert outcome.tree["metadata"] == {"name": "web"}
+    assert outcome.tree.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert _memory(outcome) == "2Gi"
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [((), None), (("--for", "gitops"), "fast")])
+def test_only_the_manifest_for_gitops_has_the_preferred_storage_class(
+    arguments: tuple[str, ...], expected: str | None
+) -> None:
+    preference = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterPreference",
+        "metadata": {"name": "fast"},
+        "spec": {"volumes": {"preferredStorageClassName": "fast"}},
+    }
+    source = {"metadata": {"name": "root"}, "spec": {"source": {"blank": {}}, "storage": {}}}
+    vm = build_vm(preference={"name": "fast"}, dataVolumeTemplates=[source])
+    (template,) = _expand(vm, preference, arguments=arguments).spec["dataVolumeTemplates"]
+    assert template["spec"]["storage"].get("storageClassName") == expected
 
 
 def test_explain_prints_a_table_of_fields_values_and_sources() -> None:
@@ -336,8 +361,9 @@ def test_expand_rejects_a_missing_file() -> None:
         ([], "nothing to expand: use --vm for a VM on the server, or -f for files"),
         (["-f", "vm.yaml", "-o", "table"], "-o table requires --explain"),
         (["-f", "vm.yaml", "-o", "xml"], "Invalid value for '-o'"),
+        (["-f", "vm.yaml", "--for", "gitops", "--explain"], "--for cannot be used with --explain"),
     ],
-    ids=["no file", "a table of a VM", "an unknown form"],
+    ids=["no file", "a table of a VM", "an unknown form", "an explanation for gitops"],
 )
 def test_invalid_expand_command_line_is_rejected(arguments: list[str], message: str) -> None:
     write_manifest("vm.yaml", build_vm())

@@ -13,7 +13,7 @@ def build_replica_set(**selector: object) -> JsonObject:
 
 
 @pytest.mark.parametrize("text", ["vmirs", "VMIRSs", "virtualmachineinstancereplicasets"])
-def test_kind_of_the_exposed_object_has_several_spellings(text: str) -> None:
+def test_expose_accepts_several_spellings_of_a_kind(text: str) -> None:
     assert parse_kind(text) == "vmirs"
 
 

@@ -32,12 +32,12 @@ def test_kubectl_finds_the_plugin_and_usage_shows_its_name(kubectl: str) -> None
     assert "virtctl" not in ran.stdout.partition("Examples:")[2]
 
 
-def test_plugin_output_equals_virtctl(kubectl: str) -> None:
+def test_kubectl_plugin_output_equals_that_of_virtctl(kubectl: str) -> None:
     arguments = ("create", "vm", "--name", "web", "--instancetype", "u1.small")
     assert call(kubectl, "virt", *arguments).stdout == call(str(COMMANDS / "virtctl"), *arguments).stdout
 
 
-def test_errors_refer_to_the_help_of_the_plugin(kubectl: str) -> None:
+def test_errors_of_the_kubectl_plugin_refer_to_its_help(kubectl: str) -> None:
     ran = call(kubectl, "virt", "stat")
     assert ran.returncode == 2
     assert ran.stderr.startswith('error: unknown command "stat"; did you mean "start"')

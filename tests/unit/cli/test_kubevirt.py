@@ -40,7 +40,9 @@ PATCHES: dict[str, tuple[dict[str, int | str], bool, JsonObject | None]] = {
 
 
 @pytest.mark.parametrize(("flags", "reset", "patch"), PATCHES.values(), ids=PATCHES)
-def test_log_verbosity_flags_become_a_patch(flags: dict[str, int | str], reset: bool, patch: JsonObject | None) -> None:
+def test_log_verbosity_flags_are_converted_to_a_patch(
+    flags: dict[str, int | str], reset: bool, patch: JsonObject | None
+) -> None:
     assert build_verbosity(flags, reset=reset) == patch
 
 

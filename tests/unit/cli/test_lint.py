@@ -2,7 +2,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
@@ -13,6 +13,7 @@ from virtshape.cli import lint
 from virtshape.cli.errors import run
 from virtshape.cli.progress import Progress
 from virtshape.cli.virtshape import virtshape
+from virtshape.offline.lint import Level
 
 OLD = vm(run="running: true")
 SMALL = "instancetype: {name: u1.small}"
@@ -71,8 +72,12 @@ STATUSES = {
 }
 
 
+def test_fail_on_accepts_the_levels_of_all_rules() -> None:
+    assert get_args(Level) == lint.LEVELS
+
+
 @pytest.mark.parametrize(("text", "statuses"), STATUSES.values(), ids=STATUSES)
-def test_most_severe_finding_sets_the_exit_status(
+def test_exit_status_depends_on_findings_and_the_fail_on_level(
     text: str, statuses: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(vm=text)
@@ -80,7 +85,7 @@ def test_most_severe_finding_sets_the_exit_status(
     assert call(capsys, "vm.yaml")[0] == statuses[1]
 
 
-def test_unreadable_paths_exit_with_status_2_and_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_exits_with_status_2_and_no_findings_for_unreadable_paths(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=WRONG)
     assert call(capsys, "vm.yaml", "gone.yaml", "missing") == (
         2,
@@ -127,7 +132,7 @@ def test_lint_supports_every_output_format(capsys: pytest.CaptureFixture[str]) -
     [(Terminal, "", True), (Terminal, "1", False), (io.StringIO, "", False)],
     ids=["a terminal", "a terminal with NO_COLOR", "a pipe"],
 )
-def test_colour_is_used_on_terminals_without_no_color(
+def test_colour_is_used_only_on_terminals_without_no_color(
     stream: type[io.StringIO], no_color: str, colored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(vm=OLD)
@@ -174,7 +179,7 @@ def test_unknown_lint_rule_is_rejected(capsys: pytest.CaptureFixture[str]) -> No
     )
 
 
-def test_lint_target_is_a_kubevirt_release(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_checks_fields_against_the_target_release(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2}"))
     assert find_rules(capsys, ".") == []
     assert find_rules(capsys, "--target", "kubevirt-1.8", ".") == ["target-field"]
@@ -183,7 +188,7 @@ def test_lint_target_is_a_kubevirt_release(capsys: pytest.CaptureFixture[str]) -
     assert 'unknown target "kubevirt-2": must be one of virtshape, kubevirt-1.3,' in err
 
 
-def test_lint_settings_file_is_used_and_can_be_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_reads_its_default_settings_file_unless_another_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     Path(".virtshape.yaml").write_text("lint: {fail-on: error, exclude: [gone]}")
     Path("other.toml").write_text("[tool.virtshape.lint]\nignore = ['deprecated-field']\n")
@@ -224,7 +229,7 @@ def test_baseline_hides_known_findings(capsys: pytest.CaptureFixture[str]) -> No
     write(vm=WRONG)
     status, _, err = call(capsys, *flags, ".")
     assert status == 1
-    assert err.startswith("1 finding in the baseline no longer found: run with --update-baseline to remove them\n")
+    assert err.startswith("the baseline contains 1 finding that lint did not find: run with --update-baseline")
     call(capsys, *flags, "--update-baseline", ".")
     assert call(capsys, *flags, ".")[0] == 0
 
@@ -232,15 +237,21 @@ def test_baseline_hides_known_findings(capsys: pytest.CaptureFixture[str]) -> No
 def test_update_of_a_lint_baseline_requires_its_path(capsys: pytest.CaptureFixture[str]) -> None:
     write(vm=OLD)
     status, _, err = call(capsys, "--update-baseline", ".")
-    assert (status, err.splitlines()[1]) == (2, "  - --update-baseline: name the file with --baseline")
+    assert (status, err.splitlines()[1]) == (2, "  - --update-baseline: requires --baseline FILE")
+
+
+def read_identity(path: Path) -> tuple[int, int, int]:
+    """Return what changes if a file is written or replaced, but not if the file is read."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def test_lint_fix_corrects_files_and_reports_other_findings(capsys: pytest.CaptureFixture[str]) -> None:
     write(a=OLD, b=WRONG.replace("web", "db"), c=vm(name="name: c"))
-    untouched = Path("c.yaml").stat()
+    untouched = read_identity(Path("c.yaml"))
     status, out, err = call(capsys, "--fix", "-o", "concise", ".")
     assert Path("a.yaml").read_text() == vm()
-    assert Path("c.yaml").stat() == untouched
+    assert read_identity(Path("c.yaml")) == untouched
     assert (status, out.split(":")[0]) == (1, "./b.yaml")
     assert err == "1 finding corrected in 1 file\n1 error; 3 objects in 3 files checked\n"
 
@@ -267,11 +278,11 @@ def test_lint_cannot_correct_standard_input(capsys: pytest.CaptureFixture[str]) 
     assert call(capsys, "--fix", "-") == (
         2,
         "",
-        "error: standard input cannot be corrected: use --diff, or name files\n",
+        "error: standard input cannot be corrected: use --diff, or specify files\n",
     )
 
 
-def test_lint_rules_and_targets_are_completed() -> None:
+def test_shell_completion_offers_lint_rules_and_targets() -> None:
     parameters = {parameter.name: parameter for parameter in lint.command.params}
     context = click.Context(lint.command)
     rules = parameters["select"].shell_complete(context, "target-v")
@@ -306,4 +317,6 @@ def test_lint_progress_is_shown_only_on_terminals(monkeypatch: pytest.MonkeyPatc
 
 def test_lint_help_lists_the_exit_statuses() -> None:
     result = CliRunner().invoke(lint.command, ["--help"])
-    assert "0 no findings, 1 findings, 2 a path cannot be read" in " ".join(result.output.split())
+    assert "0 no findings at the level of --fail-on or above, 1 such findings, 2 a path cannot be read" in " ".join(
+        result.output.split()
+    )

@@ -10,7 +10,7 @@ FIRST, SECOND = ObjectMeta(name="a"), ObjectMeta(name="b", labels={"x": "y"})
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_object_is_printed_in_its_wire_format(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_an_object_in_its_wire_format(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     print_object(SECOND, output)
     text = capsys.readouterr().out
     assert yaml.safe_load(text) == {"name": "b", "labels": {"x": "y"}}
@@ -25,11 +25,11 @@ def test_several_printed_objects_are_yaml_documents(capsys: pytest.CaptureFixtur
     ]
 
 
-def test_several_printed_objects_are_a_json_list(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_objects_are_a_json_list(capsys: pytest.CaptureFixture[str]) -> None:
     print_objects([FIRST], "json")
     assert json.loads(capsys.readouterr().out) == {"apiVersion": "v1", "kind": "List", "items": [{"name": "a"}]}
 
 
-def test_table_columns_fit_their_content(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_columns_are_as_wide_as_their_longest_value(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(["NAME", "VCPUS"], [["u1.medium", 1], ["x", 16]])
     assert capsys.readouterr().out == "NAME        VCPUS\nu1.medium   1\nx           16\n"

@@ -1,10 +1,29 @@
-"""Parameter types: durations and CPU topologies."""
+"""Parameter types: addresses, durations and CPU topologies."""
 
 import click
 import pytest
 
 from virtshape.api.kubevirt.domain import CPUTopology
-from virtshape.cli.paramtypes import Duration, TopologyType, parse_seconds
+from virtshape.cli.paramtypes import Address, Duration, TopologyType, parse_seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:6443", ("127.0.0.1", 6443)),
+        ("localhost:0", ("localhost", 0)),
+        (":6443", ("0.0.0.0", 6443)),  # noqa: S104 - only parsed
+        ("[::1]:6443", ("::1", 6443)),
+    ],
+)
+def test_listen_address_is_parsed_into_host_and_port(text: str, address: tuple[str, int]) -> None:
+    assert Address().convert(text, None, None) == address
+
+
+@pytest.mark.parametrize("text", ["6443", "localhost", "localhost:", "localhost:many", "localhost:65536", "::1:6443"])
+def test_invalid_listen_address_is_rejected(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        Address().convert(text, None, None)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("45", 45), ("45s", 45), ("1m30s", 90), ("0", None), ("0s", None)])
@@ -15,7 +34,7 @@ def test_durations_are_parsed_like_kubectl(text: str, seconds: float | None) -> 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1s", "1.5"])
 def test_invalid_duration_is_rejected(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="must be like 45s"):
+    with pytest.raises(click.BadParameter, match="must be a number with a unit, such as 45s"):
         Duration().convert(text, None, None)
 
 
@@ -44,6 +63,6 @@ def test_topology_parts_are_accepted_in_any_order(text: str, topology: CPUTopolo
         ("cores=1,cores=2", "cores is given twice"),
     ],
 )
-def test_invalid_topology_is_rejected(text: str, error: str) -> None:
+def test_invalid_topology_flag_is_rejected(text: str, error: str) -> None:
     with pytest.raises(click.BadParameter, match=error):
         TopologyType().convert(text, None, None)

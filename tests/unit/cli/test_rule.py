@@ -33,7 +33,7 @@ def test_lint_rule_is_explained_with_an_example(capsys: pytest.CaptureFixture[st
     )
 
 
-def test_example_of_a_target_rule_names_the_target(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explanation_of_a_target_rule_names_the_lint_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert "violates it, with --target kubevirt-1.3:\n" in call(capsys, "target-field")[1]
 
 
@@ -54,7 +54,7 @@ def test_lint_rules_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> N
     assert len(json.loads(call(capsys, "-o", "json")[1])) == len(RULES)
 
 
-def test_unknown_rule_is_refused_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_lint_rule_is_refused_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "syntx") == (
         2,
         "",

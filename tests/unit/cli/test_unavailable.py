@@ -22,7 +22,7 @@ def test_unavailable_command_reports_what_it_needs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_unavailable_command_has_help_but_is_not_completed(name: str) -> None:
+def test_unavailable_command_has_help_but_no_shell_completion(name: str) -> None:
     shown = call_virtctl(name, "--help")
     assert shown.status == 0
     assert "Not available. In KubeVirt: " in shown.out
@@ -31,7 +31,7 @@ def test_unavailable_command_has_help_but_is_not_completed(name: str) -> None:
     assert command.hidden
 
 
-def test_nested_command_is_unavailable() -> None:
+def test_unavailable_nested_command_is_reported() -> None:
     refused = call_virtctl("create", "clone", "--source-name", "web")
     assert (refused.status, refused.err.split(":")[1]) == (3, " virtctl create clone is not available")
     assert call_virtctl("create", "--help").out.index("Not available") < call_virtctl("create", "--help").out.index(

@@ -60,7 +60,7 @@ def build_revision(name: str, vcpus: int) -> JsonObject:
 
 
 class FakeServer:
-    """A server with three VMs of an instance type with 4 vCPUs; two have an older revision, one of which runs."""
+    """A server with three VMs of an instance type with 4 vCPUs; two, one of them running, have an older revision."""
 
     def __init__(self, *, marks: bool = True, refuses: str = "", has_size: bool = True) -> None:
         self.vms = {
@@ -110,7 +110,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def test_outdated_vms_are_listed_with_their_changes(ask: Any) -> None:
+def test_upgrade_of_all_outdated_vms_lists_their_changes(ask: Any) -> None:
     server = FakeServer()
     outcome = ask(server, "--all")
     size, grown = "virtualmachineclusterinstancetype/small", "spec.domain.cpu.sockets: 2 -> 4"
@@ -131,7 +131,7 @@ def test_dry_run_of_upgrade_is_validated_by_the_server_and_changes_nothing(ask: 
     assert server.patches == [("web?dryRun=All", CLEARED)]
 
 
-def test_upgrade_clears_the_status_on_servers_without_the_annotation(ask: Any) -> None:
+def test_upgrade_clears_the_status_on_servers_without_the_recapture_annotation(ask: Any) -> None:
     server = FakeServer(marks=False)
     assert ask(server, "db").status == 0
     assert server.patches == [("db", CLEARED), ("db/status", STATUS_CLEARED)]
@@ -176,13 +176,13 @@ def test_upgrade_continues_after_a_rejected_vm(ask: Any) -> None:
     assert server.patches == [("db", CLEARED)]
 
 
-def test_only_errors_are_printed_if_all_vms_are_rejected(ask: Any) -> None:
+def test_upgrade_prints_only_errors_if_all_vms_are_rejected(ask: Any) -> None:
     outcome = ask(FakeServer(refuses="db"), "db")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith("error: 1 VM cannot be upgraded\n")
 
 
-def test_revision_of_a_deleted_object_is_kept_with_a_warning(ask: Any) -> None:
+def test_upgrade_does_not_replace_the_revision_of_a_deleted_object(ask: Any) -> None:
     server = FakeServer(has_size=False)
     outcome = ask(server, "db")
     gone = "virtualmachineclusterinstancetype/small was deleted; its revision older is kept"
@@ -194,12 +194,12 @@ def test_revision_of_a_deleted_object_is_kept_with_a_warning(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "error: no VM to upgrade: give VM names, --all or -A"),
+        ((), "error: no VM to upgrade: specify VM names, --all or -A"),
         (("web", "--all"), "error: VM names and --all are mutually exclusive"),
         (("web", "-A"), "error: VM names and -A are mutually exclusive"),
     ],
 )
-def test_ambiguous_selection_of_vms_is_rejected(arguments: tuple[str, ...], message: str) -> None:
+def test_upgrade_rejects_a_missing_or_ambiguous_selection_of_vms(arguments: tuple[str, ...], message: str) -> None:
     outcome = call_virtctl("upgrade", *arguments)
     assert (outcome.status, outcome.err.splitlines()[0]) == (2, message)
 
@@ -210,7 +210,7 @@ def test_missing_vm_is_reported_with_similar_names(ask: Any) -> None:
     assert outcome.err.startswith('error: VM "wep" not found in namespace team; did you mean "web"')
 
 
-def test_vm_with_a_deleted_revision_is_repaired(ask: Any) -> None:
+def test_upgrade_of_a_vm_clears_the_name_of_a_deleted_revision(ask: Any) -> None:
     server = FakeServer()
     server.vms["lost"] = server.documents[f"{VMS}/lost"] = build_vm("lost", "deleted")
     outcome = ask(server, "lost")

@@ -6,7 +6,7 @@ from virtshape.cli.vm import parse_vm_name
 
 
 @pytest.mark.parametrize("text", ["web", "vm/web", "vms/web", "VirtualMachine/web", "virtualmachines/web"])
-def test_vm_name_can_have_a_kind(text: str) -> None:
+def test_vm_name_can_have_a_kind_prefix(text: str) -> None:
     assert parse_vm_name(text) == "web"
 
 

@@ -82,8 +82,8 @@ def read_password(path: str) -> str:
 
 
 def _write_scalar(text: str) -> str:
-    """Return the text as a YAML scalar, quoted if YAML would read it as anything but this text."""
-    import yaml  # imported here because it slows down start-up
+    """Return the text as a YAML scalar, quoted if YAML would otherwise read it as another value."""
+    import yaml  # imported here, because the import slows down start-up
 
     try:
         plain = yaml.safe_load(f"- {text}") == [text]

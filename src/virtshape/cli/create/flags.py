@@ -117,7 +117,7 @@ _OPTIONS = [
     click.option(
         "--vcpus",
         type=Integer(1, 2**32 - 1),
-        help="vCPUs of the VM. With --memory, can be combined with an instance type of a custom size.",
+        help="vCPUs of the VM. If an instance type leaves the size to each VM, use --vcpus and --memory.",
     ),
     click.option("--instancetype", metavar="[KIND/]NAME", help="Instance type; cluster-wide unless a kind is given."),
     switch("--infer-instancetype", help="Infer the instance type from the first boot volume."),

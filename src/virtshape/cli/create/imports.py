@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from virtshape.api.cdi import StorageSpec
-from virtshape.api.core.volume import VolumeResourceRequirements
+from virtshape.api.core.claimspec import VolumeResourceRequirements
 from virtshape.api.kubevirt.virtualmachine import DataVolumeTemplateSpec
 from virtshape.api.kubevirt.volume import DataVolumeVolumeSource, Volume
 from virtshape.api.meta import ObjectMeta

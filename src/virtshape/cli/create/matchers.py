@@ -1,7 +1,8 @@
 """
 The instance type and preference matchers of a new VM.
 
-Inference that was not requested may fail: it gets the failure policy Ignore.
+If inference was not explicitly requested, the matcher has the failure policy Ignore, so that the VM is accepted even if
+inference fails.
 """
 
 from typing import NamedTuple
@@ -33,7 +34,7 @@ class Matcher(NamedTuple):
 
 
 def read_matcher(text: str, kinds: tuple[str, str]) -> Matcher:
-    """Parse `name` or `kind/name`; a name without a kind is that of a cluster-wide object."""
+    """Parse `name` or `kind/name`; a name without a kind refers to a cluster-wide object."""
     kind, name = split_name(text)
     if kind and kind.lower() not in kinds:
         raise ParameterError(f'invalid kind "{kind}": must be {kinds[0]} or {kinds[1]}')
@@ -42,9 +43,9 @@ def read_matcher(text: str, kinds: tuple[str, str]) -> Matcher:
 
 def infer_matcher(flags: MatcherFlags, volumes: Volumes) -> Matcher | None:
     """
-    Return a matcher that infers from the given or the first boot volume.
+    Return a matcher that infers from the given volume, or else from the first boot volume.
 
-    Return None if inference is not wanted, or if it was not requested and is not possible.
+    Return None if a name is given or inference is disabled, or if inference was not requested and is not possible.
     """
     if flags.name is not None or flags.infer is False:
         return None

@@ -1,7 +1,7 @@
 """
 `virtctl create preference`: print a preference built from flags.
 
-Prints v1beta1, which every server supports.
+The API version is v1beta1, which every server supports.
 """
 
 import click
@@ -24,14 +24,15 @@ OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in T
     cls=Command,
     examples=[
         Example(
-            "Present vCPUs as cores of one socket", "virtctl create preference --name desktop --cpu-topology cores"
+            "Print a preference that presents vCPUs as cores of one socket",
+            "virtctl create preference --name desktop --cpu-topology cores",
         ),
         Example(
-            "Namespaced, with a machine type and a storage class",
+            "Print a namespaced preference with a machine type and a storage class",
             "virtctl create preference --namespaced --machine-type q35 --volume-storage-class fast",
         ),
         Example(
-            "For a Windows guest without virtio drivers",
+            "Print a preference for a Windows guest without virtio drivers",
             "virtctl create preference --name bare --disk-bus sata --interface-model e1000e --firmware secure-boot",
         ),
     ],
@@ -44,7 +45,7 @@ OLDER_TOPOLOGIES = {f"prefer{topology.capitalize()}": topology for topology in T
     help="Preferred CPU topology.",
 )
 @click.option("--machine-type", help="Preferred machine type, such as q35.")
-@click.option("--volume-storage-class", help="Preferred storage class of volumes without one.")
+@click.option("--volume-storage-class", help="Preferred storage class for volumes that do not set one.")
 @preference_options
 @output_option
 def command(

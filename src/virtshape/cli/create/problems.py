@@ -10,7 +10,7 @@ from virtshape.cli.errors import ArgumentError, format_help_hint
 
 
 class Problems:
-    """Problems with flags."""
+    """Collects problems with flags."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -196,7 +196,7 @@ class Snapshot(Import):
 
 @dataclass(frozen=True, kw_only=True)
 class ReferencedSource(Import):
-    """The source of a DataSource, in the VM's namespace unless one is given."""
+    """The source that a DataSource refers to; the DataSource is in the VM's namespace unless another one is given."""
 
     src: str = required()
 

@@ -6,6 +6,7 @@ Without a size or an instance type, the instance type is inferred from the first
 
 import base64
 import re
+import sys
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ from virtshape.api.kubevirt.virtualmachine import (
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.cli.command import Command, Example
+from virtshape.cli.connection import current_target
 from virtshape.cli.create.cloudinit import CloudInit, build_cloud_init, read_keys, read_password
 from virtshape.cli.create.credentials import read_credentials
 from virtshape.cli.create.flags import VMFlags, vm_options
@@ -61,7 +63,7 @@ PREFERENCE_KINDS = ("virtualmachinepreference", "virtualmachineclusterpreference
             "--volume-import type:pvc,src:images/debian --volume-import type:blank,size:50Gi",
         ),
         Example(
-            "Set the size for an instance type of a custom size",
+            "Set the size for an instance type that leaves it to each VM",
             "virtctl create vm --instancetype cx1.custom --vcpus 4 --memory 4Gi --volume-pvc src:root",
         ),
         Example(
@@ -81,13 +83,35 @@ def command(output: str, **given: Any) -> None:
 
     Without bootorder, volumes boot in this order: container disks, PVCs, blank volumes, cloned PVCs,
     DataSources, imports.
+
+    With --instancetype and --vcpus, the size is checked against the limits of the instance type on the server, or in
+    the built-in catalog if no server is configured.
+
+    If the output is a terminal and a server is configured, instance types and preferences that are deprecated or
+    retired there cause a warning.
     """
     flags = VMFlags(**given)
     problems = Problems()
     vm = build_vm(flags, problems)
     problems.raise_all()
+    if flags.vcpus is not None and flags.instancetype is not None:
+        # Imported here, because most calls do not need a connection.
+        from virtshape.cli.create.sizelimits import validate_size
+
+        target = current_target(click.get_current_context())
+        validate_size(vm, target._replace(namespace=flags.namespace or ""))
     print_warnings(flags, vm)
+    if sys.stdout.isatty():
+        warn_of_lifecycle(vm)
     print_object(vm, output)
+
+
+def warn_of_lifecycle(vm: VirtualMachine) -> None:
+    """Warn about objects that are deprecated or retired on the server."""
+    from virtshape.cli.create.lifecycle import check_named_objects  # needed only if the output is a terminal
+
+    for problem in check_named_objects(current_target(click.get_current_context()), vm):
+        warn(problem.message)
 
 
 def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
@@ -129,7 +153,7 @@ def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
 def check_exclusive(flags: VMFlags, problems: Problems) -> None:
     """Report flags that were given together although they are mutually exclusive."""
     sizes = ["--instancetype", "--infer-instancetype", "--infer-instancetype-from"]
-    if flags.vcpus is None:  # with --vcpus, --memory completes the size for an instance type without one
+    if flags.vcpus is None:  # with --vcpus, the instance type leaves sizes to the VM, so --memory is allowed too
         sizes.insert(0, "--memory")
     problems.check_exclusive(flags.given, sizes)
     problems.check_exclusive(flags.given, ["--preference", "--infer-preference", "--infer-preference-from"])
@@ -186,7 +210,7 @@ def choose_memory(flags: VMFlags, problems: Problems) -> Memory | None:
 
 
 def collect_cloud_init(flags: VMFlags, problems: Problems) -> CloudInit:
-    """Return the cloud-init settings that the flags give."""
+    """Return the cloud-init settings that the flags specify."""
     keys: tuple[str, ...] = ()
     with problems.collect("--ssh-key"):
         keys = read_keys(flags.ssh_key)

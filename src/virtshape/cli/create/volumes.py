@@ -6,7 +6,7 @@ Without an explicit boot order a VM boots from its first volume.
 
 from dataclasses import dataclass
 
-from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.podshared import LocalObjectReference
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.virtualmachine import DataVolumeTemplateSpec
 from virtshape.api.kubevirt.volume import (

@@ -25,6 +25,6 @@ def command() -> None:
     """
     Change the SSH keys and passwords of a VM.
 
-    They are kept in Secrets that `accessCredentials` of the VM refers to. The QEMU guest agent sets them in the running
-    guest; the instance's condition AccessCredentialsSynchronized shows whether it did.
+    The keys and passwords are kept in Secrets that `accessCredentials` of the VM refers to. The QEMU guest agent sets
+    them in the running guest; the instance's condition AccessCredentialsSynchronized shows whether this succeeded.
     """

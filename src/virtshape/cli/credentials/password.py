@@ -71,7 +71,7 @@ def command(
         secrets = list_password_secrets(vm)
         if not secrets:
             step = (
-                "Add access credentials to the VM, such as those of: virtctl create vm --access-cred type:password,..."
+                "Add accessCredentials to the VM; to see an example: virtctl create vm --access-cred type:password,..."
             )
             raise CommandError("no secrets assigned to UserPassword AccessCredentials", next_step=step)
         found = await get_secret(session, choose_secret(secrets, secret))
@@ -84,7 +84,7 @@ def command(
 
 
 def read_password(password: str | None, file: str | None) -> str:
-    """Return the password that the flags give, without newlines at the end of a file."""
+    """Return the password that the flags specify; remove newlines at the end of a password file."""
     if (password is None) == (file is None):
         raise click.UsageError("exactly one of --password and --password-file is required", click.get_current_context())
     if file is None:

@@ -38,7 +38,7 @@ _CREDENTIALS: Final = "/spec/template/spec/accessCredentials"
 
 
 def key_options(function: F) -> F:
-    """Declare the flags that give the key."""
+    """Declare the flags that specify the key."""
     for option in (
         click.option("--value", help="The SSH public key itself."),
         click.option("-f", "--file", type=click.Path(), metavar="FILE", help="File with the SSH public key."),
@@ -87,7 +87,7 @@ def add(
     Add an SSH key for a user of the VM NAME.
 
     The key is added to the Secret that the VM uses for this user, and the guest agent adds it to the running guest. If
-    the VM has no such Secret, one is created, and the next start of the VM uses it.
+    the VM has no such Secret, one is created, and the VM uses it from its next start.
     """
     if create_secret and update_secret:
         raise click.UsageError(
@@ -146,8 +146,8 @@ def remove(
     """
     Remove an SSH key of a user of the VM NAME.
 
-    The key is removed from all Secrets that the VM uses for this user, or from the one of --secret. The guest agent
-    removes it from the running guest. The comment at the end of the key does not matter.
+    The key is removed from all Secrets that the VM uses for this user, or only from the one that --secret names. The
+    guest agent removes it from the running guest. The comment at the end of the key does not matter.
     """
     vm_name, keys = parse_vm_name(name), read_keys(file, value)
 
@@ -183,7 +183,7 @@ def read_keys(file: str | None, value: str | None) -> list[str]:
 
 
 def is_same_key(line: str, key: str) -> bool:
-    """Return True if the line of a Secret is this key; the comment after type and key is ignored."""
+    """Return True if the line of a Secret contains this key; the comments of both are ignored."""
     return line.split()[:2] == key.split()[:2] or line.strip() == key
 
 
@@ -203,7 +203,7 @@ def contains_key(secret: "Secret", key: str) -> bool:
 
 
 def without_keys(values: Mapping[str, str], keys: Sequence[str]) -> dict[str, str | None]:
-    """Return the values that change if the keys are removed; None if nothing is left of a value."""
+    """Return the values that change if the keys are removed; a value becomes None if no key remains in it."""
     changed: dict[str, str | None] = {}
     for name, text in values.items():
         lines = text.splitlines()
@@ -243,7 +243,7 @@ async def assign_new_secret(
 
 
 async def require_stopped(session: Session, name: str) -> None:
-    """Raise CommandError if the VM has an instance, which would not get the keys of a new Secret."""
+    """Raise CommandError if the VM has an instance, which would not receive the keys of a new Secret."""
     from virtshape.api.kubevirt.instance import VirtualMachineInstance
     from virtshape.api.status import StatusError
 
@@ -274,7 +274,7 @@ async def refer_to_secret(session: Session, vm: "VirtualMachine", secret: str, u
 async def remove_from_secret(
     session: Session, vm: "VirtualMachine", name: str, keys: Sequence[str], *, force: bool
 ) -> str:
-    """Remove keys from a Secret, and retry if it changes meanwhile; return the message to print."""
+    """Remove keys from a Secret, and retry on a conflict with another change; return the message to print."""
     from virtshape.api.status import StatusError
 
     for attempt in range(1, MAX_TRIES + 1):

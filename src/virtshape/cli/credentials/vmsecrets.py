@@ -1,4 +1,4 @@
-"""The Secrets with credentials of a VM: which ones it refers to, and which of them may be changed."""
+"""The Secrets with credentials of a VM: which Secrets the VM refers to, and which of them commands may change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ force_option = switch("--force", default=False, help="Change the Secret even if 
 
 
 async def get_vm(session: Session, name: str) -> "VirtualMachine":
-    """Return the VM."""
+    """Return the VM with this name; raise CommandError if it cannot be read."""
     from virtshape.api.kubevirt.virtualmachine import VirtualMachine
     from virtshape.api.status import StatusError
 
@@ -62,7 +62,7 @@ def list_password_secrets(vm: "VirtualMachine") -> list[str]:
 
 
 def choose_secret(secrets: Sequence[str], wanted: str | None) -> str:
-    """Return the wanted name, or else the only one; raise CommandError if it is not assigned or not unique."""
+    """Return the wanted name, or else the only name in `secrets`; raise CommandError if there is no such name."""
     if wanted and wanted not in secrets:
         raise CommandError(f"secret {wanted} was not assigned", [f"assigned: {name}" for name in secrets])
     if not wanted and len(secrets) > 1:
@@ -72,22 +72,24 @@ def choose_secret(secrets: Sequence[str], wanted: str | None) -> str:
 
 
 async def get_secret(session: Session, name: str) -> "Secret":
-    """Return the Secret."""
+    """Return the Secret with this name."""
     from virtshape.api.core.config import Secret
 
     return await session.client.get(Secret, name, session.namespace)
 
 
 def require_ownership(secret: "Secret", vm: "VirtualMachine") -> None:
-    """Raise CommandError if the Secret does not belong to the VM: other VMs may use it too."""
+    """Raise CommandError if the Secret does not belong to the VM, because other VMs may use it too."""
     own = ("VirtualMachine", vm.metadata.name, vm.metadata.uid)
     if not any((owner.kind, owner.name, owner.uid) == own for owner in secret.metadata.owner_references or ()):
         message = f"secret {secret.metadata.name} does not have an owner reference pointing to VM {vm.metadata.name}"
-        raise CommandError(message, next_step="If no other VM uses it, or all of them may change, use --force.")
+        raise CommandError(
+            message, next_step="Use --force if no other VM uses the Secret, or if the change is meant for all of them."
+        )
 
 
 async def change_secret(session: Session, secret: "Secret", values: Mapping[str, str | None]) -> None:
-    """Set values of the Secret and remove those that are None; raise StatusError 409 if it has changed meanwhile."""
+    """Set values of the Secret and remove those that are None; raise StatusError 409 on a conflict."""
     from base64 import b64encode
 
     from virtshape.api.core.config import Secret

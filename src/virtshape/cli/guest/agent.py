@@ -30,7 +30,8 @@ def guestosinfo(*, name: str, output: str, target: Target) -> None:
     """
     Print the operating system, time zone, users and file systems of the instance NAME, as its guest agent reports them.
 
-    Requires a guest agent, such as qemu-guest-agent. While it runs, the instance has the condition AgentConnected.
+    The guest must run an agent, such as qemu-guest-agent. While the agent is connected, the instance has the
+    condition AgentConnected.
     """
     print_agent_info(target, name, "guestosinfo", output)
 
@@ -51,7 +52,8 @@ def userlist(*, name: str, output: str, target: Target) -> None:
     """
     Print the users logged in to the guest of the instance NAME.
 
-    Requires a guest agent, such as qemu-guest-agent. While it runs, the instance has the condition AgentConnected.
+    The guest must run an agent, such as qemu-guest-agent. While the agent is connected, the instance has the
+    condition AgentConnected.
     """
     print_agent_info(target, name, "userlist", output)
 
@@ -72,7 +74,8 @@ def fslist(*, name: str, output: str, target: Target) -> None:
     """
     Print the file systems mounted in the guest of the instance NAME, and their usage.
 
-    Requires a guest agent, such as qemu-guest-agent. While it runs, the instance has the condition AgentConnected.
+    The guest must run an agent, such as qemu-guest-agent. While the agent is connected, the instance has the
+    condition AgentConnected.
     """
     print_agent_info(target, name, "filesystemlist", output)
 

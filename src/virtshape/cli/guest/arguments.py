@@ -48,7 +48,7 @@ def parse_guest(text: str, *, default_kind: str = "") -> GuestRef:
 
 
 def parse_port(text: str) -> Port:
-    """Parse `[PROTOCOL/]LOCAL[:REMOTE]`; the system chooses a port for the local port 0."""
+    """Parse `[PROTOCOL/]LOCAL[:REMOTE]`; if the local port is 0, the system chooses a free port."""
     protocol, slash, ports = text.rpartition("/")
     protocol = protocol.lower() if slash else "tcp"
     if protocol not in PROTOCOLS:

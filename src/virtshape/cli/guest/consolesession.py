@@ -10,14 +10,16 @@ from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError
 from virtshape.cli.guest.instance import explain_instance_error, find_vm
-from virtshape.cli.guest.stdio import EscapeTyped, Stdio, raw_terminal
+from virtshape.cli.guest.stdio import Stdio, raw_terminal
 from virtshape.cli.progress import Progress
 from virtshape.cli.signals import cancel_on_signals
 from virtshape.client.guests import open_console, read_console_log
-from virtshape.stream.duplex import StreamClosed
+from virtshape.stream.duplex import NORMAL, StreamClosed
 from virtshape.stream.relay import relay
 from virtshape.stream.websocket import WebSocket
 
+ESCAPE: Final = b"\x1d"
+"""The byte that terminals send for Ctrl+] and Ctrl+5."""
 PAUSE_SECONDS: Final = 1.0
 LINGER_SECONDS: Final = 2.0
 """How long to wait for output after piped input has ended."""
@@ -25,15 +27,40 @@ LINGER_SECONDS: Final = 2.0
 _STARTING: Final = frozenset({"Provisioning", "Running", "Starting", "WaitingForVolumeBinding"})
 
 
+class EscapeTyped(StreamClosed):
+    """The user has typed the escape key."""
+
+    def __init__(self) -> None:
+        super().__init__(NORMAL)
+
+
+class ConsoleInput(Stdio):
+    """Standard input and output as one stream, which the escape key closes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_escaped = False
+
+    async def read(self) -> bytes:
+        """Return the next input before the escape key; raise EscapeTyped after it."""
+        if self._is_escaped:
+            raise EscapeTyped
+        data, key, _ = (await super().read()).partition(ESCAPE)
+        self._is_escaped = bool(key)
+        if key and not data:
+            raise EscapeTyped
+        return data
+
+
 async def attach(session: Session, name: str, minutes: int) -> None:
     """Connect to the console until the user or the guest disconnects."""
     socket = await wait_for_console(session, name, minutes)
     try:
         with raw_terminal(), cancel_on_signals():
-            # Printed only now that keys reach the guest, because the user starts to type when it appears.
+            # Print the message only now that keys reach the guest: the user starts to type when the message appears.
             message = f"Successfully connected to {name} console. Press Ctrl+] or Ctrl+5 to exit console."
             click.echo(message + ("\r" if sys.stdin.isatty() else ""), err=True)
-            await relay(Stdio(has_escape=True), socket, linger=LINGER_SECONDS)
+            await relay(ConsoleInput(), socket, linger=LINGER_SECONDS)
     except EscapeTyped:
         click.echo(err=True)
     except StreamClosed as end:
@@ -53,7 +80,7 @@ async def wait_for_console(session: Session, name: str, minutes: int) -> WebSock
     """Open the console, waiting until the guest runs."""
     loop = asyncio.get_running_loop()
     began, seconds = loop.time(), minutes * 60
-    progress = Progress(f"waiting for {name} to run, seconds")
+    progress = Progress(f"waiting for {name} to run (seconds)")
     try:
         while True:
             try:

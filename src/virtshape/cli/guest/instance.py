@@ -88,7 +88,7 @@ def act_on_instance(
 
 
 async def explain_instance_error(session: Session, name: str, error: "StatusError") -> "CommandError | StatusError":
-    """Return a CommandError with a next step, or the error itself for other codes."""
+    """Return a CommandError with a next step for status 400, 404, 409 and 503; return other errors unchanged."""
     where = f"-n {session.namespace}"
     match error.code:
         case 404:

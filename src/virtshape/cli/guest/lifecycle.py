@@ -1,8 +1,8 @@
-"""`virtctl pause`, `unpause`, `soft-reboot` and `reset`: pause, resume and reboot guests."""
+"""`virtctl start`, `stop`, `restart`, `pause`, `unpause`, `soft-reboot` and `reset`."""
 
 import click
 
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, Integer, switch
 from virtshape.cli.connection import Target, connection_options
 from virtshape.cli.guest.instance import (
     act_on_instance,
@@ -12,6 +12,103 @@ from virtshape.cli.guest.instance import (
     kind_argument,
     parse_kind,
 )
+from virtshape.cli.vm import act_on_vm, vm_argument, vm_output_option
+
+force_option = switch(
+    "--force", default=False, help="Stop the guest without a clean shutdown. Requires --grace-period."
+)
+
+
+@click.command(
+    "start",
+    cls=Command,
+    short_help="Start a VM.",
+    examples=[
+        Example("Start a VM", "virtctl start web"),
+        Example("Start a VM with its guest paused before the first instruction", "virtctl start web --paused"),
+        Example("Check whether a VM in another namespace can be started", "virtctl start web -n team --dry-run"),
+    ],
+)
+@vm_argument
+@switch("--paused", default=False, help="Start with the guest paused. Use `virtctl unpause` to resume it.")
+@dry_run_option
+@vm_output_option
+@connection_options
+def start(*, name: str, paused: bool, dry_run: bool, output: str | None, target: Target) -> None:
+    """
+    Start the VM NAME.
+
+    If the run strategy is Halted, it is set to Always (or `running` is set to true). With the strategies Manual and
+    RerunOnFailure the VM is started and its strategy is kept.
+    """
+    act_on_vm(target, name, "start", {"paused": True} if paused else {}, dry_run=dry_run, output=output)
+
+
+@click.command(
+    "stop",
+    cls=Command,
+    short_help="Stop a VM.",
+    examples=[
+        Example("Shut down the guest", "virtctl stop web"),
+        Example("Power off the guest after five seconds", "virtctl stop web --force --grace-period 5"),
+    ],
+)
+@vm_argument
+@force_option
+@click.option(
+    "--grace-period",
+    type=Integer(0, 2**31 - 1),
+    metavar="SECONDS",
+    help="Time for the guest to shut down, instead of the VM's terminationGracePeriodSeconds.",
+)
+@dry_run_option
+@vm_output_option
+@connection_options
+def stop(
+    *, name: str, force: bool, grace_period: int | None, dry_run: bool, output: str | None, target: Target
+) -> None:
+    """
+    Stop the VM NAME: shut down the guest, and power it off when the grace period ends.
+
+    If the run strategy is Always, it is set to Halted (or `running` is set to false). With the strategies Manual and
+    RerunOnFailure the VM is stopped and its strategy is kept.
+    """
+    period = validate_grace_period(force, grace_period)
+    options = {} if period is None else {"gracePeriod": period}
+    act_on_vm(target, name, "stop", options, dry_run=dry_run, output=output)
+
+
+@click.command(
+    "restart",
+    cls=Command,
+    short_help="Restart a VM.",
+    examples=[
+        Example("Shut down the guest and start it again", "virtctl restart web"),
+        Example("Power the guest off and on immediately", "virtctl restart web --force --grace-period 0"),
+    ],
+)
+@vm_argument
+@force_option
+@click.option(
+    "--grace-period",
+    type=Integer(0, 2**31 - 1),
+    metavar="SECONDS",
+    help="Time for the guest to shut down. Only 0 is supported.",
+)
+@dry_run_option
+@vm_output_option
+@connection_options
+def restart(
+    *, name: str, force: bool, grace_period: int | None, dry_run: bool, output: str | None, target: Target
+) -> None:
+    """
+    Restart the VM NAME: delete its instance and create a new one.
+
+    The new instance uses the VM's current spec, and the instance type and preference stored in its revisions.
+    """
+    period = validate_grace_period(force, grace_period)
+    options = {} if period is None else {"gracePeriodSeconds": period}
+    act_on_vm(target, name, "restart", options, dry_run=dry_run, output=output)
 
 
 @click.command(
@@ -98,3 +195,10 @@ def reset(*, name: str, output: str | None, target: Target) -> None:
     The instance is kept. Use `virtctl soft-reboot` for a clean reboot.
     """
     act_on_instance(target, name, "reset", "reset", output=output)
+
+
+def validate_grace_period(force: bool, period: int | None) -> int | None:
+    """Return the grace period; raise UsageError if only one of --force and --grace-period is given."""
+    if force != (period is not None):
+        raise click.UsageError("Must both use --force=true and set --grace-period.", click.get_current_context())
+    return period

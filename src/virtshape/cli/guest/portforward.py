@@ -19,7 +19,7 @@ from virtshape.cli.guest.instance import complete_guest
         Example("Forward several ports, one of them UDP", "virtctl port-forward vm/dns 8053:8053 udp/5353:53"),
         Example("Forward to a guest in another namespace", "virtctl port-forward vmi/web/team 8080:80"),
         Example(
-            "Use it as the proxy command of ssh",
+            "Use virtctl as the proxy command of ssh",
             "ssh -o 'ProxyCommand=virtctl port-forward --stdio=true vmi/web 22' root@web",
         ),
     ],

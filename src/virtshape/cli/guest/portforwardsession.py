@@ -151,7 +151,7 @@ async def forward(session: Session, guest: GuestRef, ports: Sequence[Port], addr
     """Listen on all ports and forward connections until a signal arrives."""
     await _require_guest(session, guest)
     async with AsyncExitStack() as stack:
-        stopped = stack.enter_context(stop_event())  # before the output, so that a signal right after it is handled
+        stopped = stack.enter_context(stop_event())  # before any output, because scripts may react with a signal
         for port in ports:
             number = await _listen(stack, Forwarder(session, guest, port), port, address)
             click.echo(f"forwarding {port.protocol} {_join(address, number)} to {port.remote}")
@@ -159,7 +159,7 @@ async def forward(session: Session, guest: GuestRef, ports: Sequence[Port], addr
 
 
 async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, address: str) -> int:
-    """Listen on a port and return its number, which the system chooses for 0."""
+    """Listen on the local port and return its number; if it is 0, the system chooses a free port."""
     loop = asyncio.get_running_loop()
     try:
         if port.protocol == "udp":
@@ -171,7 +171,9 @@ async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, addre
         server = await asyncio.start_server(forwarder.serve, address, port.local)
     except OSError as error:
         message = f"cannot listen on {_join(address, port.local)}: {error.strerror or error}"
-        raise CommandError(message, next_step=f"Choose another local port: 0:{port.remote} uses a free one.") from error
+        raise CommandError(
+            message, next_step=f"Choose another local port: 0:{port.remote} uses a free port."
+        ) from error
     stack.push_async_callback(forwarder.close)
     stack.callback(server.close)
     return int(server.sockets[0].getsockname()[1])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from virtshape.cli.command import Command, Example, Integer, switch
+from virtshape.cli.command import Command, Example, Integer, collect, switch
 from virtshape.cli.connection import Target, connection_options, get_server
 from virtshape.cli.errors import ArgumentError, CommandError
 from virtshape.cli.guest.arguments import GuestRef, parse_guest
@@ -19,17 +19,18 @@ from virtshape.cli.overrides import format_flags
 
 
 class Options(NamedTuple):
-    """Options of the local ssh or scp."""
+    """Options for the local ssh or scp."""
 
     port: int
-    user: str
+    login: str
+    """The user to log in as; not named `user`, which is a connection flag."""
     identity: str
     known_hosts: str
     extra: tuple[str, ...]
 
 
 def ssh_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the ssh flags to a command."""
+    """Add the ssh flags to a command, which receives them as `options`."""
     for option in (
         click.option(
             "-t",
@@ -62,7 +63,7 @@ def ssh_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ):
         function = option(function)
-    return function
+    return collect(function, "options", Options)
 
 
 @click.command(
@@ -84,11 +85,7 @@ def ssh(
     *,
     guest: str,
     remote: str,
-    port: int,
-    login: str,
-    identity: str,
-    known_hosts: str,
-    extra: tuple[str, ...],
+    options: Options,
     target: Target,
 ) -> None:
     """
@@ -100,7 +97,6 @@ def ssh(
     Exit status: that of the remote command, or 255 if ssh cannot connect.
     """
     ref = add_namespace(parse_guest(guest, default_kind="vmi"), target)
-    options = Options(port, login, identity, known_hosts, extra)
     rest = [format_host(ref, options), *([remote] if remote else [])]
     run_program(build_args("ssh", ref, options, target, rest))
 
@@ -126,15 +122,11 @@ def scp(
     destination: str,
     recursive: bool,
     preserve: bool,
-    port: int,
-    login: str,
-    identity: str,
-    known_hosts: str,
-    extra: tuple[str, ...],
+    options: Options,
     target: Target,
 ) -> None:
     """
-    Copy files from SOURCE to DESTINATION with the local scp. One of them is a path in a guest.
+    Copy files from SOURCE to DESTINATION with the local scp. Either SOURCE or DESTINATION is a path in a guest.
 
     Write a path in a guest as [USER@][TYPE/]NAME[/NAMESPACE]:PATH. TYPE is vm or vmi (default).
 
@@ -142,7 +134,6 @@ def scp(
     """
     guest, path = parse_remote_path(source, destination)
     ref = add_namespace(guest, target)
-    options = Options(port, login, identity, known_hosts, extra)
     remote = f"{format_host(ref, options)}:{path}"
     paths = [remote, destination] if is_remote(source) else [source, remote]
     flags = [*(["-r"] if recursive else []), *(["-p"] if preserve else [])]
@@ -158,7 +149,7 @@ def parse_remote_path(source: str, destination: str) -> tuple[GuestRef, str]:
     """Return the guest that a copy reads or writes, and the path in the guest."""
     if is_remote(source) == is_remote(destination):
         problem = "both paths are in guests" if is_remote(source) else "neither path is in a guest"
-        message = f"{problem}: exactly one must be"
+        message = f"{problem}: exactly one path must be in a guest"
         raise ArgumentError(message, next_step="For example: notes.txt jdoe@vmi/web:notes.txt")
     remote = source if is_remote(source) else destination
     guest, _, path = remote.partition(":")
@@ -194,8 +185,8 @@ def build_args(name: str, guest: GuestRef, options: Options, target: Target, res
 
 
 def format_host(guest: GuestRef, options: Options) -> str:
-    """Return `USER@HOST` for ssh; the host is a name that ssh looks up in its known hosts, not an address."""
-    user = guest.user or options.user
+    """Return `[USER@]HOST` for ssh; the host is a name that ssh looks up in its known hosts, not an address."""
+    user = guest.user or options.login
     host = f"{guest.kind}.{guest.name}.{guest.namespace}"
     return f"{user}@{host}" if user else host
 

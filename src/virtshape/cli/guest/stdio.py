@@ -13,21 +13,11 @@ import termios
 import threading
 import tty
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from virtshape.stream.duplex import MAX_AT_ONCE, NORMAL, StreamClosed
+from virtshape.stream.duplex import MAX_AT_ONCE
 
 T = TypeVar("T")
-
-ESCAPE: Final = b"\x1d"
-"""What terminals send for Ctrl+] and Ctrl+5."""
-
-
-class EscapeTyped(StreamClosed):
-    """The user has typed the escape key."""
-
-    def __init__(self) -> None:
-        super().__init__(NORMAL)
 
 
 class _Worker:
@@ -68,28 +58,18 @@ class _Worker:
 
 
 class Stdio:
-    """Standard input and output as one stream; with `has_escape`, the escape key closes it."""
+    """Standard input and output as one stream."""
 
-    def __init__(self, *, has_escape: bool = False) -> None:
-        self._has_escape = has_escape
-        self._is_escaped = False
+    def __init__(self) -> None:
         self._reader = _Worker("stdin")
         self._writer = _Worker("stdout")
 
     async def read(self) -> bytes:
-        """Return the next input, or no bytes at the end; raise EscapeTyped after the escape key."""
-        if self._is_escaped:
-            raise EscapeTyped
+        """Return the next input, or empty bytes at the end of the input."""
         try:
-            data = await self._reader.run(os.read, sys.stdin.fileno(), MAX_AT_ONCE)
+            return await self._reader.run(os.read, sys.stdin.fileno(), MAX_AT_ONCE)
         except OSError:  # the terminal was closed
             return b""
-        if self._has_escape and ESCAPE in data:
-            self._is_escaped = True
-            data = data[: data.index(ESCAPE)]
-            if not data:
-                raise EscapeTyped
-        return data
 
     async def write(self, data: bytes) -> None:
         """Write all data."""
@@ -117,5 +97,5 @@ def raw_terminal() -> Iterator[None]:
         tty.setraw(descriptor)
         yield
     finally:
-        with contextlib.suppress(termios.error):  # the terminal was closed meanwhile
+        with contextlib.suppress(termios.error):  # the terminal was closed in the meantime
             termios.tcsetattr(descriptor, termios.TCSANOW, before)

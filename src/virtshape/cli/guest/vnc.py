@@ -54,7 +54,7 @@ def command(
     target: Target,
 ) -> None:
     """
-    Open the screen of the instance NAME in a VNC viewer, and exit with the viewer.
+    Open the screen of the instance NAME in a VNC viewer, and exit when the viewer exits.
 
     A screen has one connection: a new one disconnects the previous one.
 

@@ -1,7 +1,7 @@
 """
 Serve the VNC screen of a guest on a local port, for a viewer that the command or the user starts.
 
-Serves one viewer: the command ends when the viewer or the guest disconnects. Finds installed viewers.
+The command ends when the first viewer or the guest disconnects. This module also finds installed viewers.
 """
 
 import asyncio
@@ -137,7 +137,7 @@ async def serve_screen(session: Session, name: str, viewer: Viewer | None, addre
         server = await _listen(screen, address, port)
         number = int(server.sockets[0].getsockname()[1])
         async with server:
-            with stop_event() as stopped:  # before any output, so that a signal right after it is handled
+            with stop_event() as stopped:  # before any output, because scripts may react with a signal
                 if viewer is None:
                     click.echo(json.dumps({"port": number}, separators=(",", ":")))
                     await _wait(screen, stopped, [])
@@ -176,7 +176,7 @@ async def _show(screen: Screen, stopped: asyncio.Event, arguments: list[str]) ->
 async def _end(process: asyncio.subprocess.Process, running: "asyncio.Future[Any]") -> None:
     """Terminate the viewer, and kill it if it does not exit."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        # Not process.send_signal: it reaps an exited child before asyncio's child watcher does, which then warns.
+        # process.send_signal would reap an exited child before asyncio's child watcher, which would then log a warning.
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(process.pid, number)

@@ -46,8 +46,8 @@ persist_option = switch(
     metavar="NAME",
     help="DataVolume or PersistentVolumeClaim to attach; also the name of the volume and its disk.",
 )
-@click.option("--serial", metavar="TEXT", help="Serial number of the disk. Default: the volume name.")
-@click.option("--cache", type=click.Choice(CACHES), help="Cache mode of the disk. Default: chosen by the server.")
+@click.option("--serial", metavar="TEXT", help="Serial number of the disk. [default: the volume name]")
+@click.option("--cache", type=click.Choice(CACHES), help="Cache mode of the disk. [default: chosen by the server]")
 @click.option(
     "--disk-type", type=click.Choice(list(BUSES)), default="disk", show_default=True, help="Type of the disk."
 )
@@ -96,7 +96,7 @@ def addvolume(
     short_help="Detach a volume from a running VM.",
     examples=[
         Example("Detach the volume data", "virtctl removevolume web --volume-name=data"),
-        Example("Check whether it can be detached", "virtctl removevolume web --volume-name=data --dry-run"),
+        Example("Check whether the volume can be detached", "virtctl removevolume web --volume-name=data --dry-run"),
     ],
 )
 @volume_vm_argument
@@ -108,8 +108,8 @@ def removevolume(*, name: str, volume_name: str, persist: bool, dry_run: bool, t
     """
     Detach a volume from the VM or instance NAME while it runs, and remove it from the VM's spec.
 
-    Only hotpluggable volumes can be detached, such as those of `virtctl addvolume`. The claim and its data are kept.
-    Unmount its file systems in the guest first.
+    Only hotpluggable volumes can be detached, such as volumes that `virtctl addvolume` attached. The claim and its data
+    are kept. Unmount the file systems of the volume in the guest first.
     """
     del persist
 

@@ -28,6 +28,7 @@ def command() -> None:
     """
     Add, list and remove disk images for VMs.
 
-    An image is a PVC and a DataSource of the same name. A VM gets a copy with a dataVolumeTemplate whose sourceRef is
-    the DataSource, and with inferFromVolume the image's default instance type and preference.
+    An image is a PVC and a DataSource of the same name. A VM gets a copy of the image through a dataVolumeTemplate
+    whose sourceRef is the DataSource. With inferFromVolume, the VM gets the image's default instance type and
+    preference.
     """

@@ -25,7 +25,7 @@ SCHEMES = ("http", "https", "docker")
     short_help="Add a disk image from a file or URL.",
     examples=[
         Example(
-            "Add a local file, with defaults for VMs",
+            "Add a local file with a default instance type and preference",
             "virtshape image add fedora ./fedora.qcow2 --default-instancetype u1.small --default-preference fedora",
         ),
         Example(
@@ -44,9 +44,15 @@ SCHEMES = ("http", "https", "docker")
 @click.option("--size", type=Size(), help="Size of the disk. [default: the size of the image]")
 @click.option("--checksum", metavar="ALGORITHM:HEX", help="Expected checksum of a downloaded file.")
 @click.option("--default-instancetype", metavar="NAME", help="Default instance type, for VMs that infer it.")
-@click.option("--default-instancetype-kind", metavar="KIND", help="Its kind. [default: the cluster-wide kind]")
+@click.option(
+    "--default-instancetype-kind",
+    metavar="KIND",
+    help="Kind of the default instance type. [default: the cluster-wide kind]",
+)
 @click.option("--default-preference", metavar="NAME", help="Default preference, for VMs that infer it.")
-@click.option("--default-preference-kind", metavar="KIND", help="Its kind. [default: the cluster-wide kind]")
+@click.option(
+    "--default-preference-kind", metavar="KIND", help="Kind of the default preference. [default: the cluster-wide kind]"
+)
 @output_choice("table", "json", "yaml", help="Output format.")
 @data_directory_option
 def command(
@@ -65,8 +71,8 @@ def command(
     """
     Add the disk image in FILE or at URL as NAME, and wait until it is ready.
 
-    Supports raw and qcow2 images, also compressed with gz or xz. A URL starts with http://, https:// or, for a disk in
-    a container image, docker://. The server must be running; FILE is copied to its data directory.
+    Images can be raw or qcow2, optionally compressed with gzip or xz. A URL starts with http://, https:// or, for a
+    disk in a container image, docker://. The server must be running; FILE is copied to its data directory.
     """
     # Imported here to keep `--help` fast.
     from virtshape.standalone.images import NewImage
@@ -94,7 +100,7 @@ def get_file(origin: str) -> Path:
     path = Path(origin)
     if not path.is_file():
         hint = "is not a file" if path.exists() else "does not exist"
-        raise CommandError(f"{origin} {hint}", next_step="Give a file, or a URL that starts with http:// or https://.")
+        raise CommandError(f"{origin} {hint}", next_step="Use a file, or a URL that starts with http:// or https://.")
     return path.absolute()
 
 

@@ -18,7 +18,7 @@ def complete_kind(ctx: click.Context, param: click.Parameter, incomplete: str) -
     return [CompletionItem(word) for word in ("pvc", "dv", "datavolume") if word.startswith(incomplete.lower())]
 
 
-def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Complete names of PVCs or DataVolumes."""
     from virtshape.api.cdi import DataVolume
     from virtshape.api.core.claim import PersistentVolumeClaim
@@ -34,7 +34,7 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
     examples=[
         Example("Upload to a new DataVolume", "virtctl image-upload dv fedora --size 10Gi --image-path ./fedora.qcow2"),
         Example(
-            "Upload to a new PVC, with defaults for VMs",
+            "Upload to a new PVC with a default instance type and preference",
             "virtctl image-upload pvc fedora --size 10Gi --image-path ./fedora.qcow2 --default-instancetype u1.small "
             "--default-preference fedora",
         ),
@@ -50,7 +50,10 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("kind", metavar="pvc|dv|datavolume", required=False, shell_complete=complete_kind)
 @click.argument("name", metavar="NAME", required=False, shell_complete=complete_target)
 @click.option(
-    "--image-path", metavar="FILE", type=click.Path(), help="Disk image to upload: raw or qcow2, also gz or xz."
+    "--image-path",
+    metavar="FILE",
+    type=click.Path(),
+    help="Disk image to upload: raw or qcow2, optionally compressed with gz or xz.",
 )
 @click.option(
     "--archive-path", metavar="FILE", type=click.Path(), help="Archive of files to upload, instead of an image."
@@ -73,13 +76,13 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.option(
     "--default-instancetype-kind",
     type=OneOf("VirtualMachineInstancetype", "VirtualMachineClusterInstancetype"),
-    help="Its kind. [default: the cluster-wide kind]",
+    help="Kind of the default instance type. [default: the cluster-wide kind]",
 )
 @click.option("--default-preference", metavar="NAME", default="", help="Default preference, for VMs that infer it.")
 @click.option(
     "--default-preference-kind",
     type=OneOf("VirtualMachinePreference", "VirtualMachineClusterPreference"),
-    help="Its kind. [default: the cluster-wide kind]",
+    help="Kind of the default preference. [default: the cluster-wide kind]",
 )
 @click.option(
     "--uploadproxy-url",
@@ -105,7 +108,7 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
     metavar="TIMES",
     default=5,
     show_default=True,
-    help="Number of attempts if the connection breaks.",
+    help="Number of attempts if the connection fails or the upload proxy returns a server error.",
 )
 @click.option("--pvc-name", metavar="NAME", hidden=True, help="Deprecated: use `pvc NAME`.")
 @click.option("--pvc-size", type=Size(), hidden=True, help="Deprecated: use --size.")
@@ -121,8 +124,8 @@ def command(*, output: str | None, target: Target, **flags: Any) -> None:
     """
     Upload a local disk image to the PVC or DataVolume NAME, and wait until it is ready.
 
-    It is created with --size, unless it exists and waits for an upload. If the upload fails or is interrupted, objects
-    created for it are removed. After all data is sent, Ctrl+C only stops waiting.
+    The PVC or DataVolume is created with --size, unless it exists and waits for an upload. If the upload fails or is
+    interrupted, objects created for it are removed. After all data is sent, Ctrl+C only stops waiting.
 
     Exit status: 0 uploaded and ready, 1 failed, 130 interrupted.
     """

@@ -18,7 +18,7 @@ from virtshape.api.cdi import (
 )
 from virtshape.api.codec import from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.api.core.volume import PersistentVolumeClaimSpec
+from virtshape.api.core.claimspec import PersistentVolumeClaimSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.wellknown import BIND_NOW, CONTENT_TYPE, UPLOAD_TARGET
@@ -53,7 +53,7 @@ class UploadRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """CDI's content type."""
+        """CDI's content type for the uploaded file."""
         return "archive" if self.is_archive else "kubevirt"
 
 

@@ -34,7 +34,7 @@ _TOKEN_NAME: Final = "token-for-virtctl"  # noqa: S105 - the name of a request
 _PAUSE_SECONDS: Final = 0.5
 _NAME_PROXY: Final = "Set it with --uploadproxy-url, such as https://cdi-uploadproxy.example."
 _INSTALL_CDI: Final = "Install CDI, or set the URL of an upload proxy with --uploadproxy-url."
-_TRUST_PROXY: Final = "Set a URL that can be reached with --uploadproxy-url, or accept any certificate with --insecure."
+_TRUST_PROXY: Final = "Use --uploadproxy-url to set a URL that can be reached, or --insecure to accept any certificate."
 
 
 async def get_proxy(session: Session, wanted: UploadRequest) -> tuple[str, bytes]:
@@ -130,7 +130,7 @@ async def _log(session: Session, method: str, proxy: UploadProxy, request: Await
 
 
 def find_http_proxy(access: Access, url: str) -> str:
-    """Return the HTTP proxy for a URL: for the API server that of the kubeconfig, otherwise that of the environment."""
+    """Return the HTTP proxy for a URL: the kubeconfig's for the API server, the environment's for other servers."""
     is_own = urlsplit(url).netloc == urlsplit(access.server).netloc
     return access.proxy if is_own else tunnel.find_proxy(url, os.environ)
 
@@ -173,7 +173,7 @@ def _build_tls(session: Session, wanted: UploadRequest, url: str, authority: byt
 def _build_error(response: UploadResponse, wanted: UploadRequest) -> CommandError:
     message = f"unexpected return value {response.status}, {response.message}".rstrip(", ")
     steps = {
-        400: f"Check that {wanted.path} is a raw or qcow2 image, also gz or xz, that fits --size.",
+        400: f"Check that {wanted.path} is a raw or qcow2 image, optionally gz or xz, that fits --size.",
         401: "Try again: a token is valid for five minutes.",
         404: "Check the URL of the upload proxy: --uploadproxy-url.",
         503: "Try again later, or set the number of attempts with --retry.",

@@ -49,7 +49,7 @@ async def _send(session: Session, wanted: UploadRequest, file: BinaryIO, say: Sa
     created = None
     try:
         with cancel_on_signals():
-            url, authority = await get_proxy(session, wanted)  # first: without a proxy, create nothing
+            url, authority = await get_proxy(session, wanted)  # create nothing if there is no proxy
             created = await ensure_target(session, wanted, say)
             await wait_until_ready(session, wanted, say)
             failures = await count_failed(session, wanted)

@@ -36,7 +36,7 @@ async def wait_until_ready(session: Session, wanted: UploadRequest, say: Say) ->
     """Wait until the target is ready for an upload."""
     loop = asyncio.get_running_loop()
     began, is_reported = loop.time(), False
-    progress = Progress(f"waiting for {wanted.name} to be ready, seconds")
+    progress = Progress(f"waiting for {wanted.name} to be ready (seconds)")
     try:
         while not await _is_ready(session, wanted):
             await _raise_on_failure_events(session, wanted)
@@ -114,7 +114,7 @@ async def wait_until_processed(session: Session, wanted: UploadRequest, failures
     """Wait until the uploaded data is in the PVC; raise CommandError if it cannot be processed."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    progress = Progress(f"waiting for {wanted.name} to be processed, seconds so far")
+    progress = Progress(f"waiting for {wanted.name} to be processed (seconds)")
     try:
         while True:
             claim = await find(session, PersistentVolumeClaim, wanted.name)

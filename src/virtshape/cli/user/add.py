@@ -30,7 +30,9 @@ ROLES = ("view", "edit", "admin")
 @click.argument("name", metavar="NAME")
 @click.option("--namespace", "-n", metavar="NS", help="Namespace of the role. [default: all namespaces]")
 @click.option(
-    "--role", type=click.Choice(ROLES), help="Role of the user: view reads, edit changes VMs, admin also grants roles."
+    "--role",
+    type=click.Choice(ROLES),
+    help="Role of the user: view reads objects, edit also changes VMs, admin also grants roles.",
 )
 @click.option("--group", "groups", multiple=True, metavar="G", help="Group of the user. Can be repeated.")
 @switch("--token", default=False, help="Issue a bearer token instead of a client certificate.")
@@ -48,7 +50,7 @@ def command(
     """
     Add the user NAME and print a kubeconfig.
 
-    The kubeconfig is printed once and not stored. It is valid for a year. All users may read the cluster-wide instance
+    The kubeconfig is printed once, is not stored, and is valid for a year. All users may read the cluster-wide instance
     types and preferences; a role grants more. Adding an existing user again keeps the previous permissions.
     """
     # Imported here to keep `--help` fast.

@@ -74,10 +74,10 @@ def show(entry: "RegistryEntry") -> dict[str, object]:
 
 
 def format_day(seconds: float) -> str:
-    """Return the date in UTC."""
+    """Format a Unix timestamp as a date in UTC, such as 2026-01-31."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def format_time(seconds: float) -> str:
-    """Return the time in UTC."""
+    """Format a Unix timestamp as an RFC 3339 time in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -28,7 +28,7 @@ def command(names: Sequence[str], directory: Path) -> None:
     """
     Revoke all certificates and tokens of the user NAME, and remove the role bindings created with them.
 
-    A running server rejects them within seconds.
+    A running server rejects revoked credentials within seconds.
     """
     # Imported here to keep `--help` fast.
     from virtshape.cli.user.system import run_with_client

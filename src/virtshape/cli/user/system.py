@@ -1,4 +1,4 @@
-"""Run commands against the server of a data directory, running or stopped."""
+"""Call the API server that uses a data directory, whether it is running or stopped."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 
 def run_with_client(directory: Path, work: Callable[["Client"], Awaitable[T]]) -> T:
-    """Run `work` with a client for the server of a data directory, and return its result."""
+    """Run `work` with a client for the server that uses a data directory, and return the result of `work`."""
     # Imported here to keep `--help` fast.
     from virtshape.apiserver.auth.pki import PkiError
     from virtshape.apiserver.auth.userregistry import UserRegistryError
     from virtshape.client.errors import ConfigError, UnreachableError
-    from virtshape.standalone.location import UnknownSystemError
+    from virtshape.standalone.serveraccess import UnknownSystemError
     from virtshape.store.errors import StoreError
 
     flag = name_flag(directory)

@@ -50,7 +50,7 @@ def _volumes(*arguments: str) -> list[JsonObject] | None:
         ),
     ],
 )
-def test_flags_become_a_cloud_init_volume(flags: list[str], source: JsonObject) -> None:
+def test_cloud_init_flags_of_create_vm_add_a_cloud_init_volume(flags: list[str], source: JsonObject) -> None:
     assert _volumes(*flags) == [{"name": "cloudinitdisk", **source}]
 
 
@@ -66,11 +66,11 @@ def test_flags_become_a_cloud_init_volume(flags: list[str], source: JsonObject) 
         ["--cloud-init=none", "--user=u", "--password-file=missing"],
     ],
 )
-def test_empty_cloud_init_adds_no_volume(flags: list[str]) -> None:
+def test_empty_values_and_kind_none_add_no_cloud_init_volume(flags: list[str]) -> None:
     assert _volumes(*flags) is None
 
 
-def test_password_is_read_from_its_file_with_a_warning(tmp_path: Path) -> None:
+def test_password_file_is_read_and_causes_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text(" s3cret\n\n", encoding="utf-8")
     outcome = call_virtctl("create", "vm", "--user=u", f"--password-file={file}")
@@ -148,12 +148,12 @@ def test_cloud_init_kind_none_adds_no_volume() -> None:
 
 
 @pytest.mark.parametrize("flag", ["--cloud-init-user-data", "--cloud-init-network-data"])
-def test_cloud_init_data_that_is_not_base64_has_a_warning(flag: str) -> None:
+def test_cloud_init_data_that_is_not_base64_causes_a_warning(flag: str) -> None:
     assert f"warning: {flag}: the value is not base64" in call_virtctl("create", "vm", f"{flag}=#cloud-config").err
     assert "base64" not in call_virtctl("create", "vm", f"{flag}=dXNlcjog\nYQ==\n").err
 
 
-def test_cloud_init_flags_without_effect_have_a_warning() -> None:
+def test_cloud_init_flags_without_effect_cause_a_warning() -> None:
     assert (
         "--cloud-init=none: the other cloud-init flags"
         in call_virtctl("create", "vm", "--cloud-init=none", "--user=u").err

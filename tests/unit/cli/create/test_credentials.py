@@ -76,7 +76,7 @@ def test_access_credential_adds_the_cloud_init_volume_it_requires(
     assert template.get("volumes") == ([{"name": "cloudinitdisk", **cloud_init}] if cloud_init else None)
 
 
-def test_access_credentials_keep_their_order() -> None:
+def test_access_credentials_have_the_order_of_their_flags() -> None:
     credentials = _template("--access-cred=type:password,src:a", "--access-cred=src:b,method:nocloud")[
         "accessCredentials"
     ]

@@ -136,14 +136,14 @@ def test_import_from_a_source_with_a_known_size_requires_no_size(value: str) -> 
         pytest.param(VDDK.replace(",backingfile:f", ""), "backingfile is required", id="vddk without file"),
     ],
 )
-def test_invalid_import_is_rejected(value: str, error: str) -> None:
+def test_invalid_volume_import_flag_is_rejected(value: str, error: str) -> None:
     outcome = call_virtctl("create", "vm", f"--volume-import={value}")
     assert outcome.status == 2
     assert outcome.err.startswith("error: --volume-import: ")
     assert error in outcome.err
 
 
-def test_deprecated_flags_become_imports_and_boot_first() -> None:
+def test_volumes_of_deprecated_flags_come_first_with_a_warning() -> None:
     outcome = call_virtctl(
         "create",
         "vm",
@@ -159,7 +159,7 @@ def test_deprecated_flags_become_imports_and_boot_first() -> None:
         assert f"warning: {flag} is deprecated; use --volume-import" in outcome.err
 
 
-def test_errors_of_deprecated_flags_name_the_flag() -> None:
+def test_errors_of_deprecated_volume_flags_name_the_flag() -> None:
     outcome = call_virtctl("create", "vm", "--volume-clone-pvc=src:p", "--volume-blank=")
     assert outcome.status == 2
     assert "--volume-clone-pvc: src: the namespace" in outcome.err

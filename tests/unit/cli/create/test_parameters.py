@@ -28,7 +28,7 @@ class Sample:
         pytest.param("src:a,src:b", Sample(src="b"), id="last value wins"),
     ],
 )
-def test_parameters_are_parsed_into_their_dataclass(text: str, sample: Sample) -> None:
+def test_parameters_of_a_flag_are_parsed_into_a_dataclass(text: str, sample: Sample) -> None:
     assert parse_parameters(text, Sample) == sample
 
 

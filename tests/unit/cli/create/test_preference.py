@@ -52,7 +52,7 @@ def test_kind_of_a_created_preference_depends_on_the_scope(arguments: list[str],
     assert re.fullmatch(f"{name}-[a-z0-9]{{5}}", tree["metadata"]["name"])
 
 
-def test_deprecated_preferred_topology_is_kept_with_a_warning() -> None:
+def test_deprecated_preferred_topology_is_accepted_with_a_warning() -> None:
     outcome = call_virtctl("create", "preference", "--cpu-topology=preferCores")
     assert outcome.tree["spec"] == {"cpu": {"preferredCPUTopology": "preferCores"}}
     assert outcome.err == "warning: --cpu-topology preferCores is deprecated; use cores\n"

@@ -33,7 +33,7 @@ def test_vm_without_flags_has_default_values() -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--name="]])
-def test_name_of_a_created_vm_is_generated(arguments: list[str]) -> None:
+def test_created_vm_without_a_name_gets_a_generated_name(arguments: list[str]) -> None:
     name = call_virtctl("create", "vm", *arguments).tree["metadata"]["name"]
     assert re.fullmatch("vm-[bcdfghjklmnpqrstvwxz2456789]{5}", name)
 
@@ -55,7 +55,7 @@ def test_created_vm_manifest_can_be_decoded(output: str) -> None:
         pytest.param(
             ["--instancetype=cx1.custom", "--vcpus=4", "--memory=4Gi"],
             {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}},
-            id="size with an open-size instance type",
+            id="size with an instance type without a size",
         ),
         pytest.param([DS, "--infer-instancetype"], {}, id="inferred instance type"),
         pytest.param([DS, "--infer-instancetype=false"], MEMORY, id="not inferred"),
@@ -115,7 +115,7 @@ def test_size_flags_set_vcpus_and_memory_of_the_domain(arguments: list[str], dom
         ),
     ],
 )
-def test_matchers_of_a_created_vm_have_a_name_or_an_inference(
+def test_created_vm_has_named_or_inferred_instancetype_and_preference(
     arguments: list[str], instancetype: JsonObject | None, preference: JsonObject | None
 ) -> None:
     spec = _spec(*arguments)
@@ -167,6 +167,29 @@ def test_invalid_create_vm_flags_are_rejected(arguments: list[str], error: str) 
     assert error in outcome.err
 
 
+def test_size_outside_the_limits_of_the_instancetype_is_rejected() -> None:
+    outcome = call_virtctl("create", "vm", "--instancetype=n1.custom", "--vcpus=7", "--memory=60Gi")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.splitlines() == [
+        "error: n1.custom does not allow this size",
+        (
+            "  - --vcpus '7': the instance type allows 2 to 64 vCPUs in steps of 2; "
+            "the nearest allowed values are 6 and 8"
+        ),
+        (
+            "  - --memory '60Gi': the instance type allows 8Gi to 32Gi in steps of 1Gi with 8 vCPUs; "
+            "the nearest allowed value is 32Gi"
+        ),
+        "Use one of these values, or choose another instance type.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "virtualmachineinstancetype/n1.custom"])
+def test_size_is_not_checked_with_an_instancetype_that_is_not_found(name: str) -> None:
+    domain = _spec(f"--instancetype={name}", "--vcpus=7", "--memory=60Gi")["template"]["spec"]["domain"]
+    assert domain["cpu"] == {"guest": 7}
+
+
 def test_all_problems_of_create_vm_flags_are_reported_at_once() -> None:
     outcome = call_virtctl(
         "create", "vm", "--memory=x", "--volume-pvc=p", "--volume-import=type:http", "--access-cred=type:ssh"
@@ -190,7 +213,7 @@ def test_all_problems_of_create_vm_flags_are_reported_at_once() -> None:
         pytest.param(["--vcpus=2"], "no memory is given: the VM has 512Mi", id="vCPUs only"),
     ],
 )
-def test_created_vm_with_a_default_size_has_a_warning(arguments: list[str], warning: str) -> None:
+def test_created_vm_without_a_complete_size_causes_a_warning(arguments: list[str], warning: str) -> None:
     assert call_virtctl("create", "vm", *arguments).err.startswith(f"warning: {warning}")
 
 
@@ -204,5 +227,5 @@ def test_created_vm_with_a_default_size_has_a_warning(arguments: list[str], warn
         ["--vcpus=2", "--memory=1Gi"],
     ],
 )
-def test_created_vm_with_a_chosen_size_has_no_warning(arguments: list[str]) -> None:
+def test_created_vm_with_an_explicit_size_or_instancetype_causes_no_warning(arguments: list[str]) -> None:
     assert call_virtctl("create", "vm", *arguments).err == ""

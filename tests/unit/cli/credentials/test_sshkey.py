@@ -23,7 +23,7 @@ def test_ssh_keys_are_compared_without_their_comments(line: str, is_same: bool) 
     assert is_same_key(line, KEY) == is_same
 
 
-def test_removal_of_an_ssh_key_changes_only_values_with_the_key() -> None:
+def test_removal_of_an_ssh_key_changes_only_secret_values_that_contain_it() -> None:
     values = {"a": f"{KEY} x\n{OTHER}\n", "b": f"{KEY}\n", "c": OTHER}
     assert without_keys(values, [KEY]) == {"a": OTHER, "b": None}
 
@@ -38,7 +38,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
-def test_invalid_ssh_key_is_rejected_without_a_server(arguments: list[str], message: str) -> None:
+def test_invalid_add_ssh_key_flags_are_rejected_without_a_server(arguments: list[str], message: str) -> None:
     refused = call_virtctl("credentials", "add-ssh-key", "web", "--user", "jdoe", *arguments)
     assert (refused.status, message in refused.err) == (2, True), refused.err
 

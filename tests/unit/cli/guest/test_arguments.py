@@ -20,30 +20,30 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("text", "place"), PLACES.items(), ids=PLACES)
-def test_target_is_parsed_into_kind_name_and_namespace(text: str, place: GuestRef) -> None:
+def test_target_of_a_guest_command_is_parsed_into_kind_name_and_namespace(text: str, place: GuestRef) -> None:
     assert parse_guest(text) == place
 
 
 @pytest.mark.parametrize(
     ("text", "place"), [("web", GuestRef("vmi", "web")), ("me@web.a", GuestRef("vmi", "web", "a", "me"))]
 )
-def test_default_kind_of_a_target_is_used(text: str, place: GuestRef) -> None:
+def test_target_of_a_guest_command_without_a_kind_has_the_default_kind(text: str, place: GuestRef) -> None:
     assert parse_guest(text, default_kind="vmi") == place
 
 
 @pytest.mark.parametrize(
     "text", ["", "web", "vmi/", "/web", "vmi/web/", "vmi/a/b/c", "pod/web", "vmi/.team", "vmi/web."]
 )
-def test_invalid_target_is_rejected(text: str) -> None:
+def test_invalid_target_of_a_guest_command_is_rejected(text: str) -> None:
     with pytest.raises(ArgumentError):
         parse_guest(text)
 
 
-def test_target_has_the_resource_of_its_kind() -> None:
+def test_target_of_a_guest_command_has_the_resource_of_its_kind() -> None:
     assert [GuestRef(kind, "x").resource for kind in ("vm", "vmi")] == ["virtualmachines", "virtualmachineinstances"]
 
 
-def test_instance_name_can_have_a_kind() -> None:
+def test_instance_name_may_have_a_kind_prefix() -> None:
     assert (parse_instance_name("web"), parse_instance_name("vm/web"), parse_kind("VMI")) == ("web", "web", "vmi")
 
 
@@ -64,12 +64,12 @@ def test_forwarded_ports_are_parsed(text: str, port: Port) -> None:
 @pytest.mark.parametrize(
     "text", ["", "x", "80:", ":80", "1:2:3", "70000", "80:0", "80:70000", "sctp/80", "-1", "٣", "/80"]
 )
-def test_invalid_port_is_rejected(text: str) -> None:
+def test_invalid_forwarded_port_is_rejected(text: str) -> None:
     with pytest.raises(ArgumentError):
         parse_port(text)
 
 
-def test_target_kinds_are_completed() -> None:
+def test_shell_completion_offers_target_kinds() -> None:
     context, parameter = click.Context(click.Command("x")), click.Argument(["x"])
     assert [item.value for item in complete_kind(context, parameter, "v")] == ["vm", "vmi"]
     assert [item.value for item in complete_guest(context, parameter, "me@vmi")] == ["me@vmi/"]

@@ -1,4 +1,4 @@
-"""VNC viewers: installed programs are found and get their own arguments."""
+"""VNC viewers: the installed program that is chosen, and its command-line arguments."""
 
 import stat
 from pathlib import Path
@@ -25,7 +25,7 @@ def _install(folder: Path, *names: str) -> None:
     ],
     ids=["none", "both", "one", "requested", "missing"],
 )
-def test_installed_vnc_viewer_is_found(
+def test_vnc_viewer_is_found_only_if_it_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: list[str], wanted: str, found: str | None
 ) -> None:
     _install(tmp_path, *installed)
@@ -44,5 +44,5 @@ def test_installed_vnc_viewer_is_found(
         ("chicken", ["x", "h:5900"]),
     ],
 )
-def test_vnc_viewers_have_their_own_arguments(viewer: str, arguments: list[str]) -> None:
+def test_arguments_of_a_vnc_viewer_depend_on_the_program(viewer: str, arguments: list[str]) -> None:
     assert Viewer(viewer, "x").build_arguments("h", 5900) == arguments

@@ -50,7 +50,7 @@ def test_claim_has_the_upload_annotation() -> None:
     }
 
 
-def test_uploaded_claim_has_all_requested_fields() -> None:
+def test_claim_for_an_upload_has_all_requested_fields() -> None:
     tree = to_tree(build_claim(ALL, "ns"))
     assert tree["spec"] == STORAGE
     assert tree["metadata"]["labels"] == LABELS
@@ -62,7 +62,7 @@ def test_uploaded_claim_has_all_requested_fields() -> None:
     }
 
 
-def test_uploaded_data_volume_has_only_the_required_fields() -> None:
+def test_data_volume_for_an_upload_has_only_the_required_fields() -> None:
     assert to_tree(build_volume(SMALL, "ns")) == {
         "apiVersion": "cdi.kubevirt.io/v1beta1",
         "kind": "DataVolume",
@@ -71,7 +71,7 @@ def test_uploaded_data_volume_has_only_the_required_fields() -> None:
     }
 
 
-def test_uploaded_data_volume_has_all_requested_fields() -> None:
+def test_data_volume_for_an_upload_has_all_requested_fields() -> None:
     tree = to_tree(build_volume(ALL, "ns"))
     assert tree["spec"] == {"source": {"upload": {}}, "contentType": "archive", "storage": STORAGE}
     assert tree["metadata"]["annotations"] == {**ANNOTATIONS, **BIND}

@@ -7,9 +7,9 @@ import pytest
 
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
-from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.connection import Session
 from virtshape.cli.errors import CommandError
+from virtshape.cli.serverobjects import PLACE, ServerObjects
 from virtshape.client.access import Access
 from virtshape.client.transport import Reply
 from virtshape.offline.sources import CLUSTER_KINDS, get_source
@@ -19,7 +19,7 @@ GROUP = "/apis/instancetype.kubevirt.io"
 
 
 class FakeServer:
-    """A server with the given documents by path; a document that is an exception is raised."""
+    """A server that returns the given documents by path, or raises the document if it is an exception."""
 
     def __init__(self, documents: dict[str, JsonObject | StatusError]) -> None:
         self._documents = documents
@@ -34,11 +34,11 @@ class FakeServer:
         return Reply(200, {}, json.dumps(found).encode())
 
 
-def serve(documents: dict[str, JsonObject | StatusError], *versions: str) -> tuple[Cluster, FakeServer]:
+def serve(documents: dict[str, JsonObject | StatusError], *versions: str) -> tuple[ServerObjects, FakeServer]:
     served: JsonObject = {"versions": [{"version": version} for version in versions]}
     server = FakeServer({**({GROUP: served} if versions else {}), **documents})
     session = Session(Access("https://there"), "team", cast("Any", None), cast("Any", server))
-    return Cluster(session), server
+    return ServerObjects(session), server
 
 
 def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> JsonObject:

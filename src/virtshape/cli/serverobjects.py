@@ -1,7 +1,7 @@
 """
 Read instance types and preferences from a server, in the newest API version that the server and this client support.
 
-Unknown fields are kept.
+Unknown fields are preserved.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from virtshape.resolve.reference import Reference
 PLACE = "the server"
 
 
-class Cluster:
+class ServerObjects:
     """Reads objects from the server of a session."""
 
     def __init__(self, session: Session) -> None:
@@ -51,7 +51,7 @@ class Cluster:
         return [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
 
     async def fetch(self, reference: Reference) -> Any:
-        """Return the object at a reference, or None if it does not exist."""
+        """Return the referenced object, or None if it does not exist."""
         version = await self._find_version() if reference.group == INSTANCETYPE_GROUP else ""
         kind = next(
             kind

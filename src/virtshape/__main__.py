@@ -1,0 +1,7 @@
+"""`python -m virtshape` is the command `virtshape`."""
+
+import sys
+
+from virtshape.cli.virtshape import main
+
+sys.exit(main())
