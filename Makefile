@@ -1,36 +1,48 @@
 # make up     set up everything and run the server in this terminal; UP="--listen :6443" passes flags
-# make tour   set up everything and run the offline commands of the README
+# make tour   set up everything and run the offline commands of docs/get-started.md
 # make test   set up everything and run the tests except the slow ones; TESTS=tests/unit/engine runs a part
-# make test-all   set up everything and run all tests
-# make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more
-# make lint   format check, lint, types, layers
-# make docs   generate the reference, docs/virtctl.md, the kustomize base and the Helm chart
+# make test-all   set up everything and run all tests; make test-slow runs only those that make test leaves out
+# make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more;
+#             fuzz the parsers in tests/fuzz for FUZZ_SECONDS=60 each; FUZZ_TARGETS="yaml json" selects some
+# make soak   run the long versions of tests/robustness, each with a time limit; TESTS=tests/robustness/test_crashes.py runs one
+# make lint   check format, lint, types, imports and Dockerfiles; the web console too if npm is installed
+# make docs   generate the reference, docs/virtctl.md, docs/images/tour.svg, the kustomize base and the Helm chart
 # make console  build the web console from console/ with npm into src/virtshape/web/static
 # make screenshots  take the pictures of the web console in docs/images
-# make bench  run the benchmarks; BENCH=expand runs one
+# make bench  run the benchmarks; BENCH=expand runs one, BENCH=control VMS=1000 uses fewer VMs
 # make audit  check the locked dependencies against a vulnerability database
 # make sbom   list the locked dependencies as CycloneDX JSON in SBOM=dist/sbom.json
+# make images build the images of deploy/*.Dockerfile as archives in dist/images, as root without Docker;
+#             BUILDER=docker or BUILDER=buildah uses those, BASE another base image, NETWORK=host this machine's network;
+#             IMAGES=control builds one
+# make site   build the documentation as a web site in site/VERSION
+# make release build all files of VERSION=1.2.3 in dist/release
+# make set-version  set VERSION=1.2.3 in all files and date the changelog
 # make pin-uv pin the uv that sets up the environment: UV=0.13.7
 
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 READY := $(VENV)/.ready
 BENCH ?= all
 FUZZ ?= 100000
+FUZZ_SECONDS ?= 60
 SBOM ?= dist/sbom.json
+SITE ?= site
+BUILDER ?= mmdebstrap
 
-.PHONY: up tour test test-all test-slow fuzz lint format bench docs console screenshots audit sbom pin-uv clean
+.PHONY: up tour test test-all test-slow fuzz fuzz-parsers soak lint format bench docs console screenshots site audit sbom images release set-version pin-uv clean
 .DEFAULT_GOAL := up
 
-up: $(READY)
+up: $(RUNTIME)
 	@exec $(BIN)/virtshape up $(UP)
 
-tour: $(READY)
+tour: $(RUNTIME)
 	@$(BIN)/python examples/tour.py
 
-# One worker for each CPU; tests/support/parallel.py says which tests are slow, and which share a worker.
+# tests/support/parallel.py says how many workers there are, which tests are slow, and which share a worker.
 PYTEST := $(BIN)/python -m pytest -n auto
 
 test: $(READY)
@@ -42,9 +54,17 @@ test-all: $(READY)
 test-slow: $(READY)
 	$(PYTEST) -m slow
 
-fuzz: $(READY)
+fuzz: fuzz-parsers
 	@bash tools/kubevirt/build.sh >/dev/null
 	VIRTSHAPE_ORACLE_CASES=$(FUZZ) VIRTSHAPE_ORACLE_SEED=$$RANDOM$$RANDOM $(PYTEST) tests/conformance/test_oracle.py
+
+fuzz-parsers: $(READY)
+	@UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv sync --quiet --frozen --inexact --only-group fuzz
+	@for target in $(or $(FUZZ_TARGETS),$$($(BIN)/python -m tests.fuzz.targets)); do \
+		$(BIN)/python -m tests.fuzz.run $$target $(FUZZ_SECONDS) || exit 1; done
+
+soak: $(READY)
+	VIRTSHAPE_SOAK=1 $(BIN)/python -m pytest -n 0 $(or $(TESTS),tests/robustness)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -52,6 +72,8 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy tests bench
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/hadolint deploy/*.Dockerfile
+	@bash tools/console/check.sh
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -62,7 +84,11 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/tourimage.py
 	$(BIN)/python deploy/generate.py
+
+site: $(READY)
+	@$(BIN)/python -m tools.site.build $(SITE)
 
 console:
 	npm --prefix console install --no-save --ignore-scripts --silent
@@ -75,9 +101,19 @@ audit: $(READY)
 	@VENV=$(VENV) bash tools/audit.sh
 
 sbom: $(READY)
-	@mkdir -p $(dir $(SBOM))
-	@$(BIN)/uv export --quiet --frozen --all-extras --all-groups --preview-features sbom-export \
-		--format cyclonedx1.5 --output-file $(SBOM) >/dev/null
+	@$(BIN)/python -m tools.release.sbom $(SBOM)
+
+images: $(READY)
+	@$(BIN)/python -m tools.images.build --builder $(BUILDER) $(if $(BASE),--base $(BASE)) $(if $(NETWORK),--network $(NETWORK)) $(IMAGES)
+
+release: $(READY)
+	@test -n "$(VERSION)" || { echo "Set the version: make release VERSION=1.2.3" >&2; exit 1; }
+	@$(BIN)/python -m tools.release.build $(VERSION)
+
+set-version: $(READY)
+	@test -n "$(VERSION)" || { echo "Set the version: make set-version VERSION=1.2.3" >&2; exit 1; }
+	@$(BIN)/python -m tools.release.version $(VERSION)
+	@$(MAKE) --no-print-directory docs
 
 pin-uv: $(READY)
 	@test -n "$(UV)" || { echo "Set the version: make pin-uv UV=0.13.7" >&2; exit 1; }
@@ -86,7 +122,13 @@ pin-uv: $(READY)
 	@mv tools/python/uv.txt.new tools/python/uv.txt
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-$(READY): pyproject.toml uv.lock packages.txt tools/setup.sh tools/python/uv.txt
+# The environment that runs the server and the commands.
+$(RUNTIME): pyproject.toml uv.lock packages.txt tools/setup.sh tools/python/uv.txt
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash tools/setup.sh
+
+# The same, and the dependency groups `dev` (tests, lint, benchmarks) and `docs` (the web site); --inexact keeps the extra `guests`.
+$(READY): $(RUNTIME)
+	@UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv sync --quiet --frozen --inexact --compile-bytecode --group docs
+	@[ ! -e $(RUNTIME) ] || touch $@

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from virtshape.api.yaml import write_yaml
 from virtshape.cluster.manifests.build import build_parts
-from virtshape.cluster.manifests.options import RELEASE, Options
+from virtshape.cluster.manifests.naming import RELEASE
+from virtshape.cluster.manifests.options import Options
 
 Tree = dict[str, Any]
 
@@ -29,18 +30,29 @@ CHART = "helm/virtshape"
 NOTE = "# Written by deploy/generate.py.\n"
 OLDEST_KUBERNETES = "1.32.0-0"
 KEPT = {"helm.sh/resource-policy": "keep"}
-"""Annotation of objects that an uninstall keeps: CRDs, which hold all VMs, and the namespace of the configuration."""
+"""Annotation of objects that an uninstall must not delete: CRDs, because VMs would be lost, and namespaces."""
 
 DEFAULTS = Options()
 SENTINELS = Options(
-    namespace="sentinel-namespace", image="sentinel-image", launcher_image="sentinel-launcher", replicas=97531
+    namespace="sentinel-namespace",
+    image="sentinel-image",
+    launcher_image="sentinel-launcher",
+    replicas=97531,
+    console_host="sentinel-console",
+    apiserver_port=64200,
 )
 EXPRESSIONS = {
     SENTINELS.namespace: ".Release.Namespace",
     SENTINELS.image: ".Values.image",
     SENTINELS.launcher_image: ".Values.launcherImage",
     str(SENTINELS.replicas): ".Values.replicas",
+    SENTINELS.console_host: ".Values.console.host",
+    str(SENTINELS.apiserver_port): ".Values.apiserverPort",
 }
+QUOTED = (SENTINELS.namespace, SENTINELS.image, SENTINELS.console_host)
+"""Sentinels that are the complete value of some fields, where Helm must quote them."""
+PART_CONDITIONS = {"console": ".Values.console.enabled"}
+"""The condition of each part whose objects all depend on the same condition."""
 CHOICES: dict[str, Options] = {
     ".Values.catalog": replace(SENTINELS, catalog=True),
     ".Values.cdi": replace(SENTINELS, cdi=True),
@@ -56,10 +68,29 @@ VALUES: dict[str, tuple[Any, str]] = {
     "cdi": (DEFAULTS.cdi, "Include the CDI kinds, for a cluster without CDI."),
     "webhookCert": (DEFAULTS.webhook_cert, "How certificates are issued and renewed: self-signed or cert-manager."),
     "runtime": (DEFAULTS.runtime, "How guests run: pod (each in a pod) or none."),
-    "serviceMonitor": (DEFAULTS.service_monitor, "Include ServiceMonitors. Requires the Prometheus operator."),
+    "apiserverPort": (
+        DEFAULTS.apiserver_port,
+        "Port of the API server's endpoints, which network policies allow in addition to 443.",
+    ),
+    "serviceMonitor": (DEFAULTS.service_monitor, "Include a ServiceMonitor. Requires the Prometheus operator."),
+    "console.enabled": (DEFAULTS.console, "Include the web console."),
+    "console.host": (
+        DEFAULTS.console_host,
+        "Host name that browsers use for the web console; it is in the certificate.",
+    ),
+    "console.ingress.enabled": (False, "Create an Ingress for console.host."),
+    "console.ingress.className": ("", "Class of the Ingress; empty for the cluster's default."),
+    "console.ingress.annotations": (
+        {},
+        "Annotations of the Ingress; the ingress controller must connect to the console with HTTPS.",
+    ),
+    "console.ingress.tlsSecret": (
+        "",
+        "Secret with the certificate of the Ingress; empty for the ingress controller's default.",
+    ),
 }
 ENUMS = {"webhookCert": ["self-signed", "cert-manager"], "runtime": ["pod", "none"]}
-TYPES = {bool: "boolean", int: "integer", str: "string"}
+TYPES = {bool: "boolean", int: "integer", str: "string", dict: "object"}
 
 
 def main() -> int:
@@ -110,11 +141,14 @@ def write_chart() -> Iterator[tuple[str, str]]:
     yield f"{CHART}/Chart.yaml", NOTE + write_yaml(_describe_chart())
     yield f"{CHART}/values.yaml", NOTE + "".join(_write_values())
     yield f"{CHART}/values.schema.json", json.dumps(_describe_values(), indent=2) + "\n"
+    yield f"{CHART}/README.md", "".join(_write_readme())
     base = _build_for_chart(SENTINELS)
     variants = {condition: _build_for_chart(options) for condition, options in CHOICES.items()}
     for name, trees in base.items():
-        documents = _list_documents(trees, {condition: parts[name] for condition, parts in variants.items()})
-        yield f"{CHART}/templates/{name}.yaml", NOTE + _fill_in("".join(documents))
+        text = "".join(_list_documents(trees, {condition: parts[name] for condition, parts in variants.items()}))
+        if name in PART_CONDITIONS:
+            text = f"{{{{- if {PART_CONDITIONS[name]} }}}}\n{text}{{{{- end }}}}\n"
+        yield f"{CHART}/templates/{name}.yaml", NOTE + _fill_in(text)
 
 
 def _describe_chart() -> Tree:
@@ -130,29 +164,72 @@ def _describe_chart() -> Tree:
 
 
 def _write_values() -> Iterator[str]:
-    for name, (value, purpose) in VALUES.items():
-        yield f"\n# {purpose}\n{write_yaml({name: value})}"
+    above: list[str] = []
+    for path, (value, purpose) in VALUES.items():
+        *parents, name = path.split(".")
+        for depth, parent in enumerate(parents):
+            if above[: depth + 1] != parents[: depth + 1]:
+                yield f"\n{'  ' * depth}{parent}:"
+                above = parents[: depth + 1]
+        indent = "  " * len(parents)
+        yield f"\n{indent}# {purpose}\n{indent}{write_yaml({name: value})}"
+
+
+def _write_readme() -> Iterator[str]:
+    yield f"""\
+# virtshape
+
+This chart installs virtshape, which runs virtual machines with instance types and preferences, on a cluster with
+Kubernetes {OLDEST_KUBERNETES.removesuffix(".0-0")} or newer. It is written by `deploy/generate.py`.
+
+```sh
+helm install virtshape virtshape-{RELEASE}.tgz --namespace virtshape-system --create-namespace
+```
+
+The nodes must be able to pull both images, and no public registry has them yet: build them, push them to a registry,
+and set `image` and `launcherImage`. `docs/cluster.md` in the repository describes this, and all other requirements of
+the cluster.
+
+## Values
+
+| value | default | |
+| --- | --- | --- |
+"""
+    for path, (value, purpose) in VALUES.items():
+        yield f"| `{path}` | `{json.dumps(value)}` | {purpose} |\n"
+    yield """
+Helm rejects unknown values and values of a wrong type.
+
+## Upgrade and removal
+
+`helm upgrade` replaces the components and updates the CRDs. VMs, running guests, certificates and the configuration are
+kept, and `helm rollback` returns to the previous release without deleting any of them. `helm uninstall` keeps the CRDs
+with all VMs, and leaves running guests: run `virtshape uninstall` first.
+"""
 
 
 def _describe_values() -> Tree:
     properties: Tree = {
-        name: {"description": purpose, "type": TYPES[type(value)]} | ({"enum": ENUMS[name]} if name in ENUMS else {})
-        for name, (value, purpose) in VALUES.items()
+        "global": {"description": "Global values, which Helm passes to charts.", "type": "object"},
     }
+    for path, (value, purpose) in VALUES.items():
+        *parents, name = path.split(".")
+        within = properties
+        for parent in parents:
+            within = within.setdefault(parent, _describe_object({}))["properties"]
+        within[name] = {"description": purpose, "type": TYPES[type(value)]}
+        if name in ENUMS:
+            within[name]["enum"] = ENUMS[name]
     properties["replicas"]["minimum"] = 1
-    return {
-        "$schema": "https://json-schema.org/draft-07/schema#",
-        "type": "object",
-        "properties": {
-            **properties,
-            "global": {"description": "Global values, which Helm passes to charts.", "type": "object"},
-        },
-        "additionalProperties": False,
-    }
+    return {"$schema": "https://json-schema.org/draft-07/schema#", **_describe_object(properties)}
+
+
+def _describe_object(properties: Tree) -> Tree:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _build_for_chart(options: Options) -> dict[str, list[Tree]]:
-    """Return all parts without the release's namespace, which Helm creates; annotate objects that Helm must keep."""
+    """Return all parts without the release's namespace, which Helm creates; annotate what uninstall must not delete."""
     parts = build_parts(options)
     parts["namespaces"] = [tree for tree in parts["namespaces"] if tree["metadata"]["name"] != options.namespace]
     for tree in (*parts["namespaces"], *parts["crds"]):
@@ -202,7 +279,7 @@ def _merge_object(identity: _Identity, base: Objects, others: Mapping[str, Objec
 
 
 def _order(base: Iterable[_Identity], others: Iterable[Iterable[_Identity]]) -> list[_Identity]:
-    """Return the identities of all objects; objects that an option adds keep their position."""
+    """Return the identities of all objects; one that an option adds follows its predecessor in the option's output."""
     order = list(base)
     for other in others:
         place = 0
@@ -244,7 +321,7 @@ def _wrap(condition: str, lines: Sequence[str], otherwise: Sequence[str] = ()) -
 def _fill_in(text: str) -> str:
     """Replace the sentinels with Helm expressions; a complete value is quoted, so that it is not parsed as a number."""
     for sentinel, expression in EXPRESSIONS.items():
-        if sentinel in (SENTINELS.namespace, SENTINELS.image):
+        if sentinel in QUOTED:
             for before in (": ", "- "):
                 text = text.replace(f"{before}{sentinel}\n", f"{before}{{{{ {expression} | quote }}}}\n")
         text = text.replace(sentinel, f"{{{{ {expression} }}}}")

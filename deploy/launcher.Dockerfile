@@ -1,37 +1,65 @@
 # The image that guests run in: QEMU, libvirt and the launcher. From the root of the repository:
-#     docker build --file deploy/launcher.Dockerfile --tag virtshape-launcher:0.1.0 .
-# Both stages are of one Debian, since libvirt's binding is built against the libvirt that it will load.
+#     docker build --file deploy/launcher.Dockerfile --tag virtshape-launcher .
+# `make images BUILDER=docker` or `BUILDER=buildah` adds the build arguments for the labels. `make images` builds the image
+# from the same instructions without either.
+# Both stages use the same Debian release, because libvirt's binding is built against the libvirt that it loads.
 # To use another base image: --build-arg BASE=debian:TAG@sha256:...
 
 ARG BASE=debian:bookworm-20260713-slim@sha256:7b140f374b289a7c2befc338f42ebe6441b7ea838a042bbd5acbfca6ec875818
 
 FROM ${BASE} AS build
+# Only for the build: build arguments are not part of the environment of the image.
+ARG DEBIAN_FRONTEND=noninteractive
+ARG PYTHONHASHSEED=0
+ARG SOURCE_DATE_EPOCH
 # Debian's packages are not pinned: a stable release changes them only to fix something.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        gcc libc6-dev libvirt-dev pkg-config python3-dev python3-pip python3-venv \
-    && rm -rf /var/lib/apt/lists/*
+        ca-certificates gcc libc6-dev libvirt-dev pkg-config python3-dev python3-venv \
+    && rm -rf /var/cache/apt/* /var/cache/ldconfig/aux-cache /var/lib/apt/lists/* /var/log/*
 WORKDIR /build
 COPY tools/python/uv.txt ./
 RUN python3 -m venv /opt/uv \
     && /opt/uv/bin/pip install --no-cache-dir --require-hashes --requirement uv.txt
+# Compiled modules are not compared with the times of their sources, which a reproducible image does not keep. Debug
+# information of libvirt's binding would contain the name of a temporary directory.
+ENV UV_PROJECT_ENVIRONMENT=/opt/virtshape UV_PYTHON=/usr/bin/python3 UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy \
+    PYC_INVALIDATION_MODE=UNCHECKED_HASH CFLAGS=-g0
 COPY pyproject.toml uv.lock README.md LICENSE ./
+RUN /opt/uv/bin/uv sync --frozen --no-dev --no-install-project --extra guests --compile-bytecode --no-cache
+# uv notes the time of the build in a file, which would make each image different.
 COPY src ./src
-ENV UV_PROJECT_ENVIRONMENT=/opt/virtshape UV_PYTHON=/usr/bin/python3 UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy
-RUN /opt/uv/bin/uv sync --frozen --no-dev --no-editable --extra guests --compile-bytecode --no-cache
+RUN /opt/uv/bin/uv sync --frozen --no-dev --no-editable --extra guests --compile-bytecode --no-cache \
+    && find /opt/virtshape -name uv_cache.json -delete \
+    && sed -i /uv_cache.json/d /opt/virtshape/lib/python3*/site-packages/virtshape-*.dist-info/RECORD
+# The disk of examples/demo.yaml, which no registry has.
+RUN /opt/virtshape/bin/python -m virtshape.launcher.images.demo /opt/virtshape/demo/disk.img
 
 FROM ${BASE}
-# First, before a package assigns this number to its own user.
+ARG DEBIAN_FRONTEND=noninteractive
+ARG PYTHONHASHSEED=0
+ARG SOURCE_DATE_EPOCH
+# Create the user before a package assigns this number to its own user.
 RUN groupadd --gid 107 guest \
     && useradd --uid 107 --gid 107 --no-create-home --home-dir /run/virtshape --shell /usr/sbin/nologin guest
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         libvirt-daemon-driver-qemu ovmf python3 qemu-system-x86 qemu-utils swtpm swtpm-tools \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/cache/apt/* /var/cache/ldconfig/aux-cache /var/lib/apt/lists/* /var/log/*
 COPY --from=build /opt/virtshape /opt/virtshape
 ENV PATH=/opt/virtshape/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# The version in pyproject.toml, the commit, and its time in RFC 3339.
+ARG VERSION
+ARG REVISION
+ARG CREATED
+LABEL org.opencontainers.image.title="virtshape-launcher" \
+    org.opencontainers.image.description="QEMU, libvirt and the launcher of virtshape's guests" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}" \
+    org.opencontainers.image.created="${CREATED}" \
+    org.opencontainers.image.licenses="Apache-2.0"
 # A number, so that Kubernetes can verify that it is not root; launcher pods set the same one.
 USER 107:107
 ENTRYPOINT ["virtshape"]

@@ -9,9 +9,9 @@ service=(${AUDIT_URL:+--service-url "$AUDIT_URL"})
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 export UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-20} UV_HTTP_RETRIES=${UV_HTTP_RETRIES:-1}
-"${VENV:-.venv}/bin/uv" audit --frozen --preview-features audit-command "${service[@]}" 2> >(tee "$errors" >&2)
+"${VENV:-.venv}/bin/uv" audit --frozen --preview-features audit-command "${service[@]}" 2>"$errors"
 status=$?
-wait
+cat "$errors" >&2
 # uv exits with 1 if there are findings and with 2 for any error.
 if [ $status -eq 2 ] && grep -qE 'error sending request|HTTP status (client|server) error' "$errors"; then
     echo "The vulnerability service cannot be reached: the dependencies were NOT audited." >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the system packages in packages.txt, and uv and the locked dependencies in $VENV. Prints what could not be
-# installed, with the command that fixes it, and tries again at the next run.
+# Installs the system packages in packages.txt, and installs uv and the locked run-time dependencies in $VENV.
+# Prints what could not be installed, with the command that fixes it, and tries again at the next run.
 set -euo pipefail
 
 python=${PYTHON:-python3}
@@ -54,12 +54,12 @@ fi
     fail "uv could not be installed from PyPI, see above; then run make again."
 
 export UV_PROJECT_ENVIRONMENT="$venv"
-sync() { "$venv/bin/uv" sync --quiet --frozen --inexact --compile-bytecode "$@"; }
+sync() { "$venv/bin/uv" sync --quiet --frozen --inexact --no-dev --compile-bytecode "$@"; }
 if ! pkg-config --exists libvirt 2>/dev/null; then
     say "libvirt's headers are missing, so no guest can run. Everything else works. To fix it:" \
         "    sudo apt-get install -y libvirt-dev pkg-config"
 elif sync --extra guests; then
-    [ -n "$missing" ] || touch "$venv/.ready"
+    [ -n "$missing" ] || touch "$venv/.runtime"
     exit 0
 else
     say "libvirt's Python binding could not be built, see above, so no guest can run. Everything else works. To try again:" \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds a control plane (etcd, kube-apiserver, kube-controller-manager) once, outside the tree, and prints its directory.
-# The version is that of tests/cluster/go.mod or, with the argument `oldest`, of tests/cluster/oldest/go.mod.
+# The Kubernetes version is the one in tests/cluster/go.mod or, with the argument `oldest`, tests/cluster/oldest/go.mod.
+# With the argument `node`, it also builds kubelet, kube-proxy and kube-scheduler, for tools/node.
 # Needs Go and its module proxy; the first build takes minutes. To run the tests with another version:
 #     KUBEBUILDER_ASSETS=$(bash tools/cluster/build.sh oldest) make test TESTS=tests/cluster
 set -euo pipefail
@@ -21,10 +22,10 @@ build() { # the program's name, its package, its module
 }
 
 case ${1:-} in
-"") module=$modules prefix=cluster ;;
+"" | node) module=$modules prefix=cluster ;;
 oldest) module=$modules/oldest prefix=oldest ;;
 *)
-    echo "Unknown control plane $1: use no argument, or oldest." >&2
+    echo "Unknown control plane $1: use no argument, oldest, or node." >&2
     exit 2
     ;;
 esac
@@ -33,4 +34,9 @@ target=$cache/$prefix-$release
 build etcd go.etcd.io/etcd/server/v3 "$modules"
 build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$module"
 build kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager "$module"
+if [ "${1:-}" = node ]; then
+    for program in kubelet kube-proxy kube-scheduler; do
+        build $program k8s.io/kubernetes/cmd/$program "$module"
+    done
+fi
 echo "$target"

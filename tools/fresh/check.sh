@@ -7,8 +7,9 @@
 #
 # Each case clones HEAD, runs `make up`, runs the README's tour until the demo guest has printed its hardware, and runs
 # FRESH_TESTS: by default all unit tests in bookworm/container and trixie/user, and a few of them in other cases. `root` has
-# all capabilities, `user` has no sudo, `container` is root with Docker's capabilities. Root file systems and downloads are
-# cached. apt and pip use the configuration of the host. FRESH_SECONDS limits all cases together.
+# all capabilities, `user` has no sudo, `container` is root with Docker's capabilities. Suites are checked in parallel. Root
+# file systems and downloads are cached. apt and pip use the configuration of the host. FRESH_SECONDS limits all cases
+# together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -42,7 +43,7 @@ write_apt_settings() {
     apt-config dump | grep -E '^Acquire::(https?|ftp|Retries|ForceIPv[46]|Check-Valid-Until|CompressionTypes)\b' || true
 }
 
-# The host's package sources for another suite of the same distribution; empty for other distributions.
+# Print the host's package sources, rewritten for another suite; print nothing if the host does not run Debian.
 list_sources() {
     local own
     own=$(. /etc/os-release && echo "$ID $VERSION_CODENAME")
@@ -94,20 +95,37 @@ check() { # SUITE WHO
         bash "$here/enter.sh" "$root" "$cache/$suite" "$who" "$tests"
 }
 
+# Check the cases of a suite one after the other, because they share apt's directory of downloads.
+check_suite() { # SUITE
+    local case start failed=0
+    if ! make_root "$1"; then
+        printf '%s: not checked: creating a root file system of '"$1"' failed\n' $(list_cases "$1") >&2
+        [ -z "${CI:-}" ]
+        return
+    fi
+    for case in $(list_cases "$1"); do
+        start=$SECONDS
+        if (check "$1" "${case#*/}" 2>&1 | sed -u "s|^|$case: |"); then
+            echo "$case: works ($((SECONDS - start)) s)"
+        else
+            echo "$case: FAILED ($((SECONDS - start)) s)" >&2
+            failed=1
+        fi
+    done
+    return $failed
+}
+
+list_cases() { # SUITE
+    printf '%s\n' "${cases[@]}" | grep "^$1/"
+}
+
 failed=0
-for case in "${cases[@]}"; do
-    suite=${case%/*} who=${case#*/}
-    if ! make_root "$suite"; then
-        echo "$case: not checked: creating a root file system of $suite failed" >&2
-        [ -z "${CI:-}" ] || failed=1
-        continue
-    fi
-    start=$SECONDS
-    if (check "$suite" "$who"); then
-        echo "$case: works ($((SECONDS - start)) s)"
-    else
-        echo "$case: FAILED ($((SECONDS - start)) s)" >&2
-        failed=1
-    fi
+running=()
+for suite in $(printf '%s\n' "${cases[@]%/*}" | sort -u); do
+    check_suite "$suite" &
+    running+=($!)
+done
+for process in "${running[@]}"; do
+    wait "$process" || failed=1
 done
 exit $failed
