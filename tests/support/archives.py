@@ -25,10 +25,10 @@ def build_archive(*members: tarfile.TarInfo, compression: str = "", **files: byt
 
 def build_long_chain(target: Path) -> bytes:
     """
-    Build the archive of CVE-2025-4517, which writes a file outside the target directory.
+    Build an archive that exploits CVE-2025-4517 to write `target`, a file outside the directory it is unpacked into.
 
-    Its chain of links is longer than PATH_MAX when it is resolved, so that `realpath` gives up half way and the filter
-    `data` checks another path than the kernel follows.
+    The path that its chain of links resolves to is longer than PATH_MAX. `realpath` therefore stops halfway, and the
+    filter `data` checks a path that differs from the one that the kernel follows.
     """
     component, steps, path = "d" * 247, "abcdefghijklmnop", ""
     packed = io.BytesIO()
@@ -61,7 +61,7 @@ def build_pax_bomb(size: int) -> bytes:
 
 
 def build_directory_bomb(count: int) -> bytes:
-    """Build a small compressed archive of `count` entries that are each 116 new directories deep."""
+    """Build a small compressed archive with `count` entries; each adds 116 nested directories."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.GNU_FORMAT, compresslevel=9) as archive:
         for number in range(count):

@@ -38,7 +38,7 @@ def _make_bridge(bridge: str, address: str) -> Iterator[None]:
         _configure(bridge, _SIOCBRADDBR)
     except OSError as error:
         if error.errno in _FORBIDDEN:
-            pytest.skip(f"{IMPOSSIBLE}making bridges: {error.strerror}")
+            pytest.skip(f"{IMPOSSIBLE}creating a bridge failed: {error.strerror}")
         raise
     try:
         _configure(bridge, _SIOCSIFADDR, _write_address(address))

@@ -24,7 +24,7 @@ class BrowserClient:
         return f"https://{HOST}:{self._server.port}"
 
     def sign_in(self, **credential: str) -> Response:
-        """Sign in with `token` or `code`, as the administrator by default, and keep the cookie."""
+        """Sign in with `token` or `code`, as the administrator by default, and store the cookie."""
         response = self.send("POST", SESSION, credential or {"token": self._server.token})
         if response.status == 200:
             self.cookie = response.headers["set-cookie"].partition(";")[0]
@@ -34,7 +34,7 @@ class BrowserClient:
     def send(
         self, method: str, path: str, body: object = None, *, headers: Mapping[str, str | None] | None = None
     ) -> Response:
-        """Send a request; a header of None is left out."""
+        """Send a request; a header whose value is None is omitted."""
         given: dict[str, str | None] = {"Sec-Fetch-Site": "same-origin", "Cookie": self.cookie or None}
         if method not in ("GET", "HEAD"):
             given |= {

@@ -1,13 +1,15 @@
 """
-Builders of API objects for tests; keywords are API fields, and other fields are unset.
+Builders of API objects for tests; keyword arguments are API fields, and other fields are unset.
 
-Trees are plain JSON; a matcher may be given as a name, or as `kind/name`.
+Nested fields are plain JSON; a matcher may be given as a name, or as `kind/name`.
 """
 
 from typing import Any, Literal
 
+from tests.support.objects import object_from_tree
+
 from virtshape.api.apps import ControllerRevision
-from virtshape.api.codec import from_tree, object_from_tree
+from virtshape.api.codec import from_tree
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -46,7 +48,7 @@ def build_vm(
     status: JsonObject | None = None,
     **spec: Any,
 ) -> VirtualMachine:
-    """Build a VM; `cpu_guest` and `memory` override `domain`, and further keywords go to its spec."""
+    """Build a VM; `cpu_guest` and `memory` override `domain`, and other keyword arguments are fields of its spec."""
     shaped: JsonObject = {"devices": {}, **(domain or {})}
     if cpu_guest is not None:
         shaped["cpu"] = {**shaped.get("cpu", {}), "guest": cpu_guest}
@@ -95,7 +97,7 @@ def build_preference_spec(**spec: Any) -> VirtualMachinePreferenceSpec:
 def build_instancetype(
     name: str = "small", *, namespace: str | None = None, version: str = "v1beta2", **spec: Any
 ) -> v1beta2.VirtualMachineInstancetype | v1beta2.VirtualMachineClusterInstancetype:
-    """Build an instance type, cluster-scoped unless it has a namespace; sizes as in `build_instancetype_spec`."""
+    """Build an instance type, cluster-scoped unless it has a namespace; `build_instancetype_spec` has the defaults."""
     struct = v1beta2.VirtualMachineInstancetype if namespace else v1beta2.VirtualMachineClusterInstancetype
     return struct(
         api_version=f"{INSTANCETYPE_GROUP}/{version}",

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.webserver import Request, Respond, Response
+
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
 
@@ -37,9 +39,10 @@ def digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def build_manifest(layers: Sequence[bytes]) -> tuple[bytes, dict[str, bytes]]:
-    """Return a manifest and its blobs by digest."""
-    config = json.dumps({"rootfs": {"diff_ids": [digest(layer) for layer in layers]}}).encode()
+def build_manifest(layers: Sequence[bytes], config: bytes | None = None) -> tuple[bytes, dict[str, bytes]]:
+    """Return a manifest and its blobs by digest; `config` replaces the image's configuration."""
+    if config is None:
+        config = json.dumps({"rootfs": {"diff_ids": [digest(layer) for layer in layers]}}).encode()
     tree: dict[str, Any] = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
@@ -47,6 +50,23 @@ def build_manifest(layers: Sequence[bytes]) -> tuple[bytes, dict[str, bytes]]:
         "layers": [{"mediaType": "tar", "digest": digest(layer), "size": len(layer)} for layer in layers],
     }
     return json.dumps(tree).encode(), {digest(blob): blob for blob in [config, *layers]}
+
+
+def build_config(*environment: str, **labels: str) -> bytes:
+    """Build the configuration of an image with these environment variables and labels."""
+    return json.dumps({"config": {"Env": environment, "Labels": labels}}).encode()
+
+
+def serve_image(layers: Sequence[bytes], config: bytes | None = None) -> Respond:
+    """Return a handler that responds as a registry with this image under all names and tags."""
+    manifest, blobs = build_manifest(layers, config)
+
+    def respond(request: Request) -> Response:
+        _, kind, version = request.path.rsplit("/", 2)
+        content = manifest if kind == "manifests" else blobs.get(version)
+        return Response(status=404) if content is None else Response(content, ETag=f'"{version}"')
+
+    return respond
 
 
 def build_index(images: dict[str, bytes]) -> bytes:

@@ -1,7 +1,7 @@
 """
 A system with its controllers for tests: a client, waiting helpers and crash injection.
 
-A crash is simulated by a client that fails all requests after a number of writes.
+A crash is simulated by a client whose writes all fail, starting with a given write.
 """
 
 import asyncio
@@ -10,11 +10,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.support.objects import object_from_tree
 from tests.support.systems import open_system
+from tests.support.waiting import POLL_SECONDS, NamespaceObjects, eventually
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataSource, DataVolume
-from virtshape.api.codec import object_from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.event import Event
 from virtshape.api.core.node import Node
@@ -23,9 +24,8 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
-from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
-from virtshape.apiserver.server import Server
+from virtshape.apiserver.handler import Server
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
@@ -33,20 +33,18 @@ from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.workqueue import WorkQueue
 from virtshape.standalone.controllers import MANAGER, run_controllers
-from virtshape.standalone.inprocess import connect
-from virtshape.standalone.runtime import LauncherName, NoRuntime, SimulatedRuntime
+from virtshape.standalone.guestruntimes import LauncherName, NoRuntime, SimulatedRuntime
+from virtshape.standalone.inprocesstransport import connect
 from virtshape.standalone.server import System
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
 WrapClient = Callable[[Client], Any]
 Finish = Callable[[Controllers], Awaitable[object]]
-TIMEOUT_SECONDS = 60.0
 IDLE_SECONDS = 0.08
 """The controllers count as idle after this long without work."""
 _SOON_SECONDS = 0.2
 """Keys that are due within this time count as pending work; retries have a short delay."""
-_POLL_SECONDS = 0.005
 _WRITERS = ("create", "update", "update_status", "patch", "delete")
 _WATCHED: tuple[type[Model], ...] = (
     VirtualMachine,
@@ -59,11 +57,11 @@ _WATCHED: tuple[type[Model], ...] = (
     KubeVirt,
     Node,
 )
-"""Kinds whose changes trigger controllers."""
+"""Kinds that controllers watch."""
 
 
 class CrashingClient:
-    """A client that fails after a number of writes; with `late`, the last write still reaches the server."""
+    """A client that fails at the given write and all later ones; with `late`, that write still reaches the server."""
 
     def __init__(self, client: Client, writes: int, *, late: bool = False) -> None:
         self._client = client
@@ -88,7 +86,7 @@ class CrashingClient:
         return call
 
 
-class ControlledSystem:
+class ControlledSystem(NamespaceObjects):
     """A system and a client for its default namespace."""
 
     def __init__(
@@ -98,9 +96,9 @@ class ControlledSystem:
         directory: Path | None = None,
         runtime: SimulatedRuntime | None = None,
     ) -> None:
-        """`runtime` is the simulated runtime behind the system's API."""
+        """`runtime` is the simulated runtime that the system's API uses."""
+        super().__init__(client)
         self._system = system
-        self.client = client
         self.directory = directory
         self._runtime = runtime or SimulatedRuntime()
 
@@ -126,7 +124,7 @@ class ControlledSystem:
         return self.run_controllers()
 
     async def crash_at_write(self, write: int, finish: Finish) -> bool:
-        """Crash the controllers at a write; return False if they finished before it."""
+        """Crash the controllers at this write, counted from 1; return False if `finish` returns before that write."""
         clients: list[CrashingClient] = []
 
         def wrap(client: Client) -> CrashingClient:
@@ -156,15 +154,6 @@ class ControlledSystem:
         for tree in trees:
             await self.client.create(object_from_tree(tree))
 
-    async def find(self, kind: type[T], name: str = "vm1", namespace: str = "default") -> T | None:
-        """Return an object, or None if it does not exist."""
-        try:
-            return await self.client.get(kind, name, namespace)
-        except StatusError as error:
-            if error.code != 404:
-                raise
-            return None
-
     async def vm(self, name: str = "vm1") -> VirtualMachine:
         """Return an existing VM."""
         return await self.client.get(VirtualMachine, name, "default")
@@ -186,27 +175,10 @@ class ControlledSystem:
     async def wait_for_revisions(self, *names: str) -> None:
         """Wait until exactly these revisions exist."""
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return True if await self.revisions() == sorted(names) else None
 
-        await eventually(look, f"the revisions are not exactly {names}")
-
-    async def wait_for(self, status: str, name: str = "vm1") -> VirtualMachine:
-        """Wait until the VM has this printable status, and return it."""
-
-        async def look() -> VirtualMachine | None:
-            vm = await self.find(VirtualMachine, name)
-            return vm if vm is not None and vm.status is not None and vm.status.printable_status == status else None
-
-        return await eventually(look, f"{name} is not {status}")
-
-    async def wait_until_gone(self, kind: type[Model], name: str = "vm1") -> None:
-        """Wait until the object is deleted."""
-
-        async def look() -> bool | None:
-            return True if await self.find(kind, name) is None else None
-
-        await eventually(look, f"{kind.__name__} {name} is still there")
+        await eventually(probe, f"the revisions are not exactly {names}")
 
 
 def list_versions(items: Iterable[Model]) -> set[tuple[str, str]]:
@@ -230,30 +202,19 @@ async def first_of(*awaitables: Awaitable[object]) -> None:
 R = TypeVar("R")
 
 
-async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
-    """Poll until `look` returns a value, and return it."""
-    deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
-    while asyncio.get_running_loop().time() < deadline:
-        found = await look()
-        if found is not None:
-            return found
-        await asyncio.sleep(_POLL_SECONDS)
-    raise AssertionError(otherwise)
-
-
 async def wait_until_idle(controllers: Controllers) -> None:
     """Wait until the controllers have no pending work."""
     idle = 0.0
     while idle < IDLE_SECONDS:
-        await asyncio.sleep(_POLL_SECONDS)
-        idle = idle + _POLL_SECONDS if all(_is_idle(loop.queue) for loop in controllers.loops) else 0.0
+        await asyncio.sleep(POLL_SECONDS)
+        idle = idle + POLL_SECONDS if all(_is_idle(loop.queue) for loop in controllers.loops) else 0.0
     await controllers.recorder.flush()
 
 
 def _is_idle(queue: WorkQueue[Any]) -> bool:
     soon = asyncio.get_running_loop().time() + _SOON_SECONDS
     # The queue has no public accessors for these fields, because production code never waits until it is idle.
-    busy = queue._ready or queue._processing  # noqa: SLF001 - see above
+    busy = not queue._ready.empty() or queue._processing  # noqa: SLF001 - see above
     return not busy and all(due > soon for due in queue._due.values())  # noqa: SLF001 - see above
 
 

@@ -1,17 +1,18 @@
 """
 A real control plane on loopback: etcd, kube-apiserver and, optionally, kube-controller-manager.
 
-It has no nodes: tests act as kubelets. Every process is a child of this one and is stopped by its id.
+It has no nodes: tests act as kubelets. Every process is a child of the test process and is stopped by its PID.
 """
 
 import contextlib
 import http.client
 import json
+import os
 import signal
 import ssl
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,41 +26,65 @@ from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeco
 HOST = "127.0.0.1"
 TIMEOUT = 240.0
 FRONT_PROXY = "front-proxy-client"
-# These controllers need a kubelet that reports its node, and pods that trust the server.
+# Disabled, because tests have no kubelets that report their nodes, and no pods that verify the API server.
 WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
+FAST = {"GOGC": "400"}
+"""Go collects garbage less often: it takes more memory and less CPU time. Benchmarks do not set it."""
 SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", HOST, "10.0.0.1")
 
 
 class Child:
-    """A process with a log file that can be restarted."""
+    """A process that writes to a log file and can be restarted."""
 
-    def __init__(self, path: Path, log: Path, arguments: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        log: Path,
+        arguments: Sequence[str],
+        prefix: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        `prefix` is a command that runs the program as its child and waits for it, such as nsenter.
+
+        `variables` are added to the environment of the program.
+        """
         self.name = path.name
         self.log = log
-        self._line = [str(path), *arguments]
+        self._prefix = list(prefix)
+        self._line = [*prefix, str(path), *arguments]
+        self._variables = variables or {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(self._line, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            environment = os.environ | dict(self._variables)
+            self._process = subprocess.Popen(
+                self._line, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
 
     @property
     def pid(self) -> int:
-        """The PID of the running process."""
+        """The PID of the running program."""
         assert self._process is not None, f"{self.name} is not running"
-        return self._process.pid
+        pid = self._process.pid
+        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0]) if self._prefix else pid
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """Stop the process with a signal; kill it after a timeout."""
-        process, self._process = self._process, None
-        if process is None or process.poll() is not None:
+        if self._process is None or self._process.poll() is not None:
             return
-        process.send_signal(number)
+        self._send(number)
         try:
-            process.wait(TIMEOUT / 4)
+            self._process.wait(TIMEOUT / 4)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            self._send(signal.SIGKILL)
+            self._process.wait()
+        self._process = None
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError, IndexError):  # the process has exited
+            os.kill(self.pid, number)
 
     def wait(self, is_ready: Callable[[], bool]) -> None:
         """Wait until the process is ready; raise RuntimeError with the end of its log if it exits or times out."""
@@ -75,6 +100,13 @@ class Child:
 class ControlPlane:
     """A control plane that runs during its `with` block."""
 
+    names: Sequence[str] = SERVICE_NAMES
+    """Host names and addresses in the certificate of the API server."""
+    without: Sequence[str] = WITHOUT
+    """Controllers that do not run."""
+    prefix: Sequence[str] = ()
+    """A command that starts each process in other namespaces, such as nsenter."""
+
     def __init__(
         self,
         binaries: Binaries,
@@ -87,16 +119,17 @@ class ControlPlane:
         """`without` names controllers that the test replaces."""
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
+        self._variables = {} if durable else FAST
         self.authority = Authority.create(make_key(), "test-cluster")
         self.front_authority = Authority.create(make_key(), "test-front-proxy")
         self.port, self._etcd_port, etcd_peer_port, controllers_port = find_ports(4)
         self.url = f"https://{HOST}:{self.port}"
         self._write_files()
         self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
-        self.etcd = self._child(binaries.etcd, self._list_etcd_flags(etcd_peer_port, durable=durable))
-        self.apiserver = self._child(binaries.apiserver, self._list_apiserver_flags())
-        arguments = self._list_controller_flags(controllers_port, [*WITHOUT, *without])
-        self.controllers = self._child(binaries.controller_manager, arguments) if with_controllers else None
+        self.etcd = self.make_child(binaries.etcd, self._build_etcd_flags(etcd_peer_port, durable=durable))
+        self.apiserver = self.make_child(binaries.apiserver, self.build_apiserver_flags())
+        flags = self.build_controller_flags(controllers_port, without)
+        self.controllers = self.make_child(binaries.controller_manager, flags) if with_controllers else None
         self._trust = ssl.create_default_context(cadata=self.authority.pem.decode())
         self._trust.load_cert_chain(directory / "admin.crt", directory / "admin.key")
 
@@ -116,9 +149,12 @@ class ControlPlane:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in (self.controllers, self.apiserver, self.etcd):
-            if child is not None:
-                child.stop()
+        for child in self.list_children():
+            child.stop()
+
+    def list_children(self) -> list[Child]:
+        """Return the processes, in the order in which they are stopped."""
+        return [child for child in (self.controllers, self.apiserver, self.etcd) if child is not None]
 
     def start_apiserver(self) -> None:
         """Start or restart the API server and wait until it is ready."""
@@ -166,8 +202,10 @@ class ControlPlane:
             return self.request("GET", "/readyz")[0] == 200
         return False
 
-    def _child(self, path: Path, arguments: Sequence[str]) -> Child:
-        return Child(path, self.directory / f"{path.name}.log", arguments)
+    def make_child(self, path: Path, flags: Mapping[str, object]) -> Child:
+        """Return a process of this control plane, which is not started yet."""
+        arguments = [f"--{name}={value}" for name, value in flags.items()]
+        return Child(path, self.directory / f"{path.name}.log", arguments, self.prefix, self._variables)
 
     def _write_files(self) -> None:
         self._write("ca.crt", self.authority.pem)
@@ -175,7 +213,7 @@ class ControlPlane:
         signing = make_key()
         self._write("sa.key", dump_key(signing))
         self._write("sa.pub", signing.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-        self._write_credential("server", self.authority.issue_server(SERVICE_NAMES))
+        self._write_credential("server", self.authority.issue_server(self.names))
         self._write_credential(FRONT_PROXY, self.front_authority.issue_client(FRONT_PROXY))
 
     def _write_credential(self, name: str, credential: Credential) -> None:
@@ -187,68 +225,60 @@ class ControlPlane:
         path.touch(mode=0o600)
         path.write_bytes(content)
 
-    def _list_etcd_flags(self, peer_port: int, *, durable: bool) -> list[str]:
+    def _build_etcd_flags(self, peer_port: int, *, durable: bool) -> dict[str, object]:
         client, peer = f"http://{HOST}:{self._etcd_port}", f"http://{HOST}:{peer_port}"
-        return _write_flags(
-            {
-                "name": "test",
-                "data-dir": self.directory / "etcd",
-                "listen-client-urls": client,
-                "advertise-client-urls": client,
-                "listen-peer-urls": peer,
-                "initial-advertise-peer-urls": peer,
-                "initial-cluster": f"test={peer}",
-                "log-level": "warn",
-                "unsafe-no-fsync": str(not durable).lower(),
-                "watch-progress-notify-interval": "500ms",
-            }
-        )
+        return {
+            "name": "test",
+            "data-dir": self.directory / "etcd",
+            "listen-client-urls": client,
+            "advertise-client-urls": client,
+            "listen-peer-urls": peer,
+            "initial-advertise-peer-urls": peer,
+            "initial-cluster": f"test={peer}",
+            "log-level": "warn",
+            "unsafe-no-fsync": str(not durable).lower(),
+            "watch-progress-notify-interval": "500ms",
+        }
 
-    def _list_apiserver_flags(self) -> list[str]:
+    def build_apiserver_flags(self) -> dict[str, object]:
+        """Return the flags of the API server."""
         files = self.directory
-        return _write_flags(
-            {
-                "advertise-address": HOST,
-                "allow-privileged": "true",
-                "authorization-mode": "Node,RBAC",
-                "bind-address": HOST,
-                "client-ca-file": files / "ca.crt",
-                "disable-admission-plugins": "TaintNodesByCondition",  # no node controller removes such taints here
-                "endpoint-reconciler-type": "none",
-                "etcd-servers": f"http://{HOST}:{self._etcd_port}",
-                "profiling": "false",
-                "proxy-client-cert-file": files / f"{FRONT_PROXY}.crt",
-                "proxy-client-key-file": files / f"{FRONT_PROXY}.key",
-                "requestheader-allowed-names": FRONT_PROXY,
-                "requestheader-client-ca-file": files / "front-ca.crt",
-                "requestheader-extra-headers-prefix": "X-Remote-Extra-",
-                "requestheader-group-headers": "X-Remote-Group",
-                "requestheader-username-headers": "X-Remote-User",
-                "secure-port": self.port,
-                "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
-                "service-account-key-file": files / "sa.pub",
-                "service-account-signing-key-file": files / "sa.key",
-                "service-cluster-ip-range": "10.0.0.0/24",
-                "tls-cert-file": files / "server.crt",
-                "tls-private-key-file": files / "server.key",
-            }
-        )
+        return {
+            "advertise-address": HOST,
+            "allow-privileged": "true",
+            "authorization-mode": "Node,RBAC",
+            "bind-address": HOST,
+            "client-ca-file": files / "ca.crt",
+            "disable-admission-plugins": "TaintNodesByCondition",  # no node controller removes these taints
+            "endpoint-reconciler-type": "none",
+            "etcd-servers": f"http://{HOST}:{self._etcd_port}",
+            "profiling": "false",
+            "proxy-client-cert-file": files / f"{FRONT_PROXY}.crt",
+            "proxy-client-key-file": files / f"{FRONT_PROXY}.key",
+            "requestheader-allowed-names": FRONT_PROXY,
+            "requestheader-client-ca-file": files / "front-ca.crt",
+            "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+            "requestheader-group-headers": "X-Remote-Group",
+            "requestheader-username-headers": "X-Remote-User",
+            "secure-port": self.port,
+            "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
+            "service-account-key-file": files / "sa.pub",
+            "service-account-signing-key-file": files / "sa.key",
+            "service-cluster-ip-range": "10.0.0.0/24",
+            "tls-cert-file": files / "server.crt",
+            "tls-private-key-file": files / "server.key",
+        }
 
-    def _list_controller_flags(self, port: int, without: Sequence[str]) -> list[str]:
-        return _write_flags(
-            {
-                "bind-address": HOST,
-                "controllers": ",".join(["*", *(f"-{name}" for name in without)]),
-                "kubeconfig": self.kubeconfig,
-                "leader-elect": "false",
-                "secure-port": port,
-                "service-account-private-key-file": self.directory / "sa.key",
-            }
-        )
-
-
-def _write_flags(flags: dict[str, object]) -> list[str]:
-    return [f"--{name}={value}" for name, value in flags.items()]
+    def build_controller_flags(self, port: int, without: Sequence[str]) -> dict[str, object]:
+        """Return the flags of the controller manager, which runs all controllers except `without`."""
+        return {
+            "bind-address": HOST,
+            "controllers": ",".join(["*", *(f"-{name}" for name in [*self.without, *without])]),
+            "kubeconfig": self.kubeconfig,
+            "leader-elect": "false",
+            "secure-port": port,
+            "service-account-private-key-file": self.directory / "sa.key",
+        }
 
 
 def find_ports(count: int) -> list[int]:

@@ -1,7 +1,7 @@
 """
 Find the binaries of a control plane: in $KUBEBUILDER_ASSETS, on PATH, or built by `tools/cluster/build.sh`.
 
-Tests that need a missing binary are skipped with its name.
+A test that needs a missing binary is skipped with a message that names it.
 """
 
 import os

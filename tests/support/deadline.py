@@ -1,7 +1,7 @@
 """
 Time limits for async tests, so that a test that hangs fails with a traceback.
 
-A pytest plugin that the conftest at the root loads.
+The root conftest loads this module as a pytest plugin.
 """
 
 import asyncio
@@ -11,13 +11,16 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import pytest
+from tests.support.longruns import IS_LONG
 
 UNIT_SECONDS: Final = 60.0
 OTHER_SECONDS: Final = 240.0
-"""Tests outside tests/unit start servers and guests, which takes long on a loaded machine."""
+"""The limit for tests outside tests/unit, which start servers and guests and are slow on a loaded machine."""
+LONG_SECONDS: Final = 6 * 3600.0
+"""The limit for the long versions of tests/robustness."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-asyncio runs the coroutine
+@pytest.hookimpl(tryfirst=True)  # runs before pytest-asyncio awaits the test
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Limit the time of an async test."""
     if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
@@ -26,6 +29,8 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 def get_limit(nodeid: str) -> float:
     """Return the time limit of a test in seconds."""
+    if IS_LONG and nodeid.startswith("tests/robustness/"):
+        return LONG_SECONDS
     return UNIT_SECONDS if nodeid.startswith("tests/unit/") else OTHER_SECONDS
 
 

@@ -13,7 +13,7 @@ from virtshape.launcher.images.errors import ToolError
 
 
 def unpack_packages(directory: Path, names: Sequence[str], wanted: str = ".*") -> Path:
-    """Unpack matching files of packages into a directory; raise ToolError if a package is not available."""
+    """Unpack the files of packages that match `wanted`, and return their root; raise ToolError if one is missing."""
     directory.mkdir(parents=True, exist_ok=True)
     packages = Packages(directory)
     try:

@@ -22,7 +22,7 @@ PROMPT: Final = "demo# "
 
 
 def find_free_port() -> int:
-    """Return a free port outside the ephemeral range, so that no connection takes it meanwhile."""
+    """Return a free port outside the ephemeral range, so that no outgoing connection can take it."""
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     candidates = range(max(lowest // 2, 1024), lowest) or [0]
     while True:
@@ -33,7 +33,7 @@ def find_free_port() -> int:
 
 
 def get_demo(config: pytest.Config, flavour: Flavour = "cloud") -> DemoGuest:
-    """Return the cached demo guest or build it; skip if its packages are not available."""
+    """Return the cached demo guest or build it; skip the test if its packages are not available."""
     assert config.cache is not None
     directory = Path(config.cache.mkdir("demo"))
     try:
@@ -72,7 +72,7 @@ class QemuProcess:
         """Read the serial console until it has printed a text."""
         deadline = time.monotonic() + TIMEOUT
         while text not in self.output:
-            assert time.monotonic() < deadline, f"no {text!r} in {self.output[-2000:]}"
+            assert time.monotonic() < deadline, f"the console has not printed {text!r}: {self.output[-2000:]}"
             if select.select([self._serial], [], [], 0.2)[0]:
                 read = self._serial.recv(65536)
                 assert read, f"QEMU ended: {self.output[-2000:]}"
@@ -100,7 +100,7 @@ class QemuProcess:
     def _connect(self, path: Path) -> socket.socket:
         deadline = time.monotonic() + TIMEOUT
         while True:
-            assert self._process.poll() is None, "QEMU does not start"
+            assert self._process.poll() is None, "QEMU did not start"
             assert time.monotonic() < deadline
             connection = socket.socket(socket.AF_UNIX)
             try:

@@ -40,6 +40,22 @@ def build_guest(
     }
 
 
+def build_small_guest(
+    name: str, strategy: str = "Always", *, grace: int = 0, devices: JsonObject | None = None, **spec: Any
+) -> JsonObject:
+    """Build a VM with little memory; it stays in its firmware unless `spec` adds a volume to boot from."""
+    domain: JsonObject = {"memory": {"guest": "64Mi"}, "devices": devices or {}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "runStrategy": strategy,
+            "template": {"spec": {"terminationGracePeriodSeconds": grace, "domain": domain, **spec}},
+        },
+    }
+
+
 def build_instancetype_or_preference(kind: str, name: str, **spec: Any) -> JsonObject:
     """Build a namespaced instance type or preference."""
     return {
@@ -81,7 +97,7 @@ class Guests:
         assert code == 200, answer
 
     def act(self, kind: str, name: str, action: str) -> None:
-        """Send an action for a VM or an instance."""
+        """Call an action subresource of a VM or an instance."""
         with_code = self.system.connect()
         headers = {"Authorization": f"Bearer {self.system.config['token']}"}
         with_code.request("PUT", f"{ACTIONS}/{kind}/{name}/{action}", b"", headers)
@@ -90,24 +106,24 @@ class Guests:
         with_code.close()
 
     def wait_for_phase(self, name: str, phase: str, *, other_than: str = "") -> JsonObject:
-        """Wait until an instance with another uid than `other_than` is in this phase, and return it."""
+        """Wait until an instance with a uid other than `other_than` is in this phase, and return it."""
 
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             vmi = self.vmi(name)
             if vmi is None or vmi["metadata"]["uid"] == other_than:
                 return None
             return vmi if vmi.get("status", {}).get("phase") == phase else None
 
-        return eventually(look, lambda: f"{name} is not {phase}: {json.dumps(self.vmi(name), indent=1)}")
+        return eventually(probe, lambda: f"{name} is not {phase}: {json.dumps(self.vmi(name), indent=1)}")
 
     def wait_for_status(self, name: str, status: str) -> JsonObject:
         """Wait until the VM has this printable status, and return it."""
 
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             vm = self.vm(name)
             return vm if vm.get("status", {}).get("printableStatus") == status else None
 
-        return eventually(look, lambda: f"{name} is not {status}: {json.dumps(self.vm(name).get('status'), indent=1)}")
+        return eventually(probe, lambda: f"{name} is not {status}: {json.dumps(self.vm(name).get('status'), indent=1)}")
 
     def read_console(self, name: str) -> str:
         """Return the serial console output of a guest."""
@@ -122,14 +138,14 @@ class Guests:
     def read_shape(self, name: str) -> JsonObject:
         """Wait for the JSON line that a guest prints about itself, and return it."""
 
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             lines = [line for line in self.read_console(name).splitlines(keepends=True) if line.endswith("\n")]
             return next((json.loads(line) for line in lines if line.lstrip().startswith('{"sockets"')), None)
 
-        return eventually(look, lambda: f"{name} says nothing of itself: {self.read_console(name)[-2000:]}")
+        return eventually(probe, lambda: f"{name} has not printed its hardware: {self.read_console(name)[-2000:]}")
 
     def read_now(self, name: str) -> JsonObject:
-        """Query the web server of a guest for its current state."""
+        """Return the current state that the web server of a guest reports."""
         with urllib.request.urlopen(f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=TIMEOUT) as answer:
             shape: JsonObject = json.load(answer)
             return shape
@@ -147,11 +163,11 @@ class Guests:
     def wait_for_condition(self, name: str, condition: str, reason: str = "") -> JsonObject:
         """Wait until an instance has this condition, with this reason if given, and return it."""
 
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             found = self.conditions(name).get(condition)
             return found if found is not None and reason in ("", found.get("reason")) else None
 
-        return eventually(look, lambda: f"{name} has no {condition} {reason}: {json.dumps(self.vmi(name), indent=1)}")
+        return eventually(probe, lambda: f"{name} has no {condition} {reason}: {json.dumps(self.vmi(name), indent=1)}")
 
     def wait_for_text(self, name: str, text: str) -> str:
         """Wait until a guest has printed a text on its console, and return the output."""
@@ -164,11 +180,11 @@ class Guests:
     def wait_for_node(self) -> JsonObject:
         """Wait until the node object of this machine exists, and return it."""
 
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             nodes: list[JsonObject] = self.system.request("GET", "/api/v1/nodes")[1]["items"]
             return next((one for one in nodes if one.get("status", {}).get("conditions")), None)
 
-        return eventually(look, lambda: "the system has no node")
+        return eventually(probe, lambda: "the system has no node")
 
     def list_events(self, name: str) -> list[JsonObject]:
         """Return the events about objects with this name."""
@@ -210,12 +226,14 @@ class Guests:
         )
 
 
-def eventually(look: Callable[[], R | None], otherwise: Callable[[], str], patience: float = TIMEOUT) -> R:
-    """Poll until `look` returns a value, and return it."""
+def eventually(
+    probe: Callable[[], R | None], otherwise: Callable[[], str], patience: float = TIMEOUT, pause: float = 0.2
+) -> R:
+    """Poll until `probe` returns a value, and return it."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
-        found = look()
+        found = probe()
         if found is not None:
             return found
-        time.sleep(0.2)
+        time.sleep(pause)
     raise AssertionError(otherwise())

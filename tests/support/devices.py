@@ -1,7 +1,7 @@
 """
 Instances for device tests, and the resulting device design.
 
-Trees are plain JSON; an instance is a q35 machine without devices by default.
+Devices and fields are plain JSON; an instance is a q35 machine without devices by default.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def build_instance(
     status: JsonObject | None = None,
     **spec: Any,
 ) -> VirtualMachineInstance:
-    """Build an instance with these devices; further keywords go to its spec."""
+    """Build an instance with these devices; other keyword arguments are fields of its spec."""
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -57,19 +57,19 @@ def list_refusals(design: DeviceDesign) -> dict[str, str]:
 
 
 def build_disk(name: str = "root", **fields: Any) -> JsonObject:
-    """Return one disk."""
+    """Return devices with one disk."""
     return {"disks": [{"name": name, **fields}]}
 
 
 def build_interface(**interface: Any) -> JsonObject:
-    """Return one interface on the pod network, with masquerade binding by default."""
+    """Return devices with one interface on the pod network, with masquerade binding by default."""
     bindings = {"bridge", "sriov", "passtBinding", "binding", "slirp", "macvtap", "passt"}
     binding: JsonObject = {} if bindings & set(interface) else {"masquerade": {}}
     return {"interfaces": [{"name": "default", **binding, **interface}]}
 
 
 def build_volumes(*names: str) -> JsonObject:
-    """Return empty volumes."""
+    """Return spec fields with an emptyDisk volume for each name."""
     return {"volumes": [{"name": name, "emptyDisk": {"capacity": "1Gi"}} for name in names]}
 
 

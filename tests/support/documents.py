@@ -7,8 +7,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _OF_A_SERVER = re.compile(
-    r"virtshape (?:doctor|status|user|image|backup|check|down)\b|qemu-img\b"
-    r"|virtctl (?:start|stop|restart|addvolume|removevolume|version|console|image-upload|expand --vm)\b"
+    r"virtshape (?:doctor|status|user|image|import|backup|check|down)\b|qemu-img\b"
+    r"|virtctl (?:start|stop|restart|addvolume|removevolume|version|console|image-upload|migrate-type|fit)\b"
+    r"|virtctl (?:expand|diff) --(?:vm|revision)\b"
     r"|.*\bkubectl\b"
 )
 _UP = re.compile(r"^\$ virtshape up\b(.*)$", re.MULTILINE)

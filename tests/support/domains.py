@@ -1,7 +1,7 @@
 """
 Instances and hosts for tests of complete domains, and the resulting design.
 
-Trees are plain JSON; an instance has 1Gi of memory and nothing else by default.
+Domains and fields are plain JSON; an instance has 1Gi of memory and nothing else by default.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ EMULATING = Host(
     firmwares=(Firmware(OVMF_SECURE, VARIABLES_SECURE, secure_boot=True), Firmware(OVMF, VARIABLES)),
     tpm=True,
 )
-"""A large machine without KVM."""
+"""A large host without KVM."""
 
 ACCELERATED = Host(
     kvm=True,
@@ -61,7 +61,7 @@ ACCELERATED = Host(
     sev=True,
     sev_es=True,
 )
-"""The same machine with KVM and all features that need it."""
+"""A host like EMULATING, but with KVM and all features that need KVM."""
 
 
 def build_guest(
@@ -72,7 +72,7 @@ def build_guest(
     uid: str | None = None,
     **spec: Any,
 ) -> VirtualMachineInstance:
-    """Build an instance with this domain; further keywords go to its spec."""
+    """Build an instance with this domain; other keyword arguments are fields of its spec."""
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",

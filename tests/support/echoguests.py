@@ -1,7 +1,8 @@
 """
 Fake guests for stream tests: consoles and VNC on Unix sockets, ports on loopback.
 
-A console prints a prompt and echoes input; VNC sends its greeting; a port echoes.
+A console prints a prompt and echoes input, and VNC sends its greeting and echoes input. Only the guests of
+`serve_echo_guests` have ports.
 """
 
 import asyncio
@@ -74,7 +75,7 @@ class EchoGuests:
         return b"Booting " + _name(vmi).encode() + b"\r\n\xff\x00done\r\n"
 
     async def serve_console(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Print a prompt, then echo input; `poweroff` ends the console."""
+        """Print a prompt, then echo input; `poweroff` closes the console."""
         self.open_consoles += 1
         try:
             writer.write(HELLO)
@@ -107,7 +108,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 async def count_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Read everything a client sends, then send the number of bytes."""
+    """Read until the client closes the connection or sends a line with only a dot, then send the number of bytes."""
     size = 0
     while data := await reader.read(65536):
         size += len(data)
@@ -150,7 +151,7 @@ async def serve_echo_guests(folder: Path) -> AsyncIterator[EchoGuests]:
     tasks: set[asyncio.Task[None] | None] = set()
 
     def track(handler: Handler) -> Handler:
-        """Track the connection tasks, so that none is left when the loop is closed."""
+        """Track the connection tasks, so that they can be stopped before the loop is closed."""
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()

@@ -2,7 +2,7 @@
 A server with echo guests as a separate process: `python -m tests.support.echoserver FOLDER GUEST...`.
 
 Prints the path of its kubeconfig when it is ready, and stops on a signal. The guest `late` starts after a second,
-`never` does not start; `vm-NAME` is the VM of the guest NAME.
+`never` does not start. `vm-NAME` creates a stopped VM with this name.
 """
 
 import asyncio

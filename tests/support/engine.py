@@ -1,5 +1,5 @@
 """
-Call the engine with plain trees: apply an instance type and a preference to a domain.
+Call the engine with plain JSON: apply an instance type and a preference to a domain.
 
 An instance type has 2 vCPUs and 2Gi by default, as in `build_instancetype_spec`.
 """
@@ -20,7 +20,7 @@ WITHOUT_SIZE: JsonObject = {"cpu": None, "memory": None}
 SIZED: JsonObject = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "2Gi"}}
 
 
-class Applied(NamedTuple):
+class ApplyResult(NamedTuple):
     """A VMI after applying an instance type and a preference, and the conflicts."""
 
     spec: JsonObject
@@ -37,8 +37,8 @@ def apply_trees(
     root: str = TEMPLATE_ROOT,
     layout: Layout = "sockets",
     **spec: Any,
-) -> Applied:
-    """Apply an instance type and a preference to a VMI; further keywords go to its spec."""
+) -> ApplyResult:
+    """Apply an instance type and a preference to a VMI; other keyword arguments are fields of its spec."""
     draft = Draft(ObjectMeta(annotations=annotations), build_spec(domain, **spec))
     conflicts = apply(
         draft,
@@ -47,7 +47,7 @@ def apply_trees(
         root=root,
         layout=layout,
     )
-    return Applied(to_tree(draft.spec), to_tree(draft.metadata), conflicts)
+    return ApplyResult(to_tree(draft.spec), to_tree(draft.metadata), conflicts)
 
 
 def apply_to_spec(

@@ -8,7 +8,7 @@ _SECTIONS = ("virtshape.api.instancetype.", "virtshape.api.flavor.")
 
 
 def list_fields(struct: type[Struct]) -> Iterator[str]:
-    """Yield the paths of all fields; structs that the VMI shares count as one field."""
+    """Yield the paths of all fields; a struct that VMIs also use counts as one field."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     for field in info.fields:

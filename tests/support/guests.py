@@ -94,14 +94,14 @@ class GuestHarness:
         return report
 
     async def wait(self, uid: str, holds: Callable[[Report], bool], seconds: float = TIMEOUT) -> Report:
-        """Wait until the report satisfies a condition."""
+        """Wait until the report satisfies a condition, and return it."""
         async with asyncio.timeout(seconds):
             while not holds(self.report(uid)):
                 await asyncio.sleep(0.01)
         return self.report(uid)
 
     async def wait_for_end(self, uid: str) -> Report:
-        """Wait until the guest has ended."""
+        """Wait until the guest has stopped, and return its last report."""
         return await self.wait(uid, lambda report: report.final)
 
     async def read_until(self, uid: str, text: str, times: int = 1) -> str:
@@ -128,7 +128,7 @@ class GuestHarness:
         await self._consoles[uid].drain()
 
     def close_consoles(self) -> None:
-        """Close the consoles; QEMU drops unread input when a console closes earlier."""
+        """Close all consoles when no more input is sent: QEMU drops unread input when a console is closed."""
         for line in self._consoles.values():
             line.close()
 
@@ -136,7 +136,7 @@ class GuestHarness:
 def require_qemu() -> None:
     """Skip the test on a machine that cannot run guests."""
     if missing_packages := find_missing_packages():
-        pytest.skip(f"guests need {', '.join(missing_packages)}")
+        pytest.skip(f"guests cannot run: install {', '.join(missing_packages)}")
 
 
 async def adopt_guests(data: Path) -> GuestHarness:

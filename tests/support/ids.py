@@ -1,7 +1,7 @@
 """
 Readable ids of parametrized tests whose values are objects: `cpu.guest=4` instead of `spec0`.
 
-A pytest plugin that the conftest at the root loads. Ids that a test sets itself are not changed.
+The root conftest loads this module as a pytest plugin. Ids that a test sets itself are not changed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ import pytest
 
 MAX_LENGTH: Final = 60
 IDENTITY: Final = ("apiVersion", "api_version", "kind", "metadata.name", "metadata.namespace", "metadata.uid")
-"""Fields that rarely make the difference between two cases; shown only if there are no others."""
+"""Fields that rarely differ between two cases; they are shown only if there are no others."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Return a short text for objects and long strings; None leaves the value to pytest."""
+    """Return a short id for objects and long strings; None if pytest should choose the id."""
     if isinstance(val, str):
         return _shorten(val) if len(val) > MAX_LENGTH else None
     if isinstance(val, bytes):

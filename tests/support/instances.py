@@ -1,7 +1,7 @@
 """
 Builders of instances and nodes for controller tests; fields that are not given are unset.
 
-Trees are plain JSON; the phases of an instance are given in order.
+Nested fields are plain JSON; the phases of an instance are given in order.
 """
 
 from typing import Any
@@ -56,3 +56,18 @@ def build_node(
         "status": {"allocatable": offered},
     }
     return from_tree(tree, Node)
+
+
+def build_vmi_in_phase(phase: str | None, *, paused: bool = False, **spec: Any) -> VirtualMachineInstance | None:
+    """Return an instance in this phase, or None without a phase."""
+    if phase is None:
+        return None
+    conditions = [{"type": "Paused", "status": "True"}] if paused else None
+    tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "vm1", "uid": "u1"},
+        "spec": {"domain": {"devices": {}}, **spec},
+        "status": {"phase": phase, "conditions": conditions},
+    }
+    return from_tree(tree, VirtualMachineInstance)

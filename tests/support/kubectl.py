@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ TIMEOUT = 120.0
 
 
 class KubectlResult(NamedTuple):
-    """Exit status and output of a kubectl run."""
+    """Exit status and output of a run of kubectl or virtctl."""
 
     status: int
     out: str
@@ -31,6 +32,16 @@ class KubectlResult(NamedTuple):
     @property
     def tree(self) -> Any:
         return json.loads(self.out)
+
+
+def run_program(
+    line: Sequence[str | Path], stdin: str, environment: Mapping[str, str], seconds: float
+) -> KubectlResult:
+    """Run a command line, for at most this time, and return its result."""
+    result = subprocess.run(
+        line, input=stdin, capture_output=True, text=True, check=False, timeout=seconds, env=environment
+    )
+    return KubectlResult(result.returncode, result.stdout, result.stderr)
 
 
 class Kubectl:
@@ -51,16 +62,7 @@ class Kubectl:
 
     def run(self, *arguments: str | Path, stdin: str = "", **environment: str) -> KubectlResult:
         """Run kubectl and return its result."""
-        result = subprocess.run(
-            self.line(*arguments),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=TIMEOUT,
-            env=self.environment | environment,
-        )
-        return KubectlResult(result.returncode, result.stdout, result.stderr)
+        return run_program(self.line(*arguments), stdin, self.environment | environment, TIMEOUT)
 
     def __call__(self, *arguments: str | Path, stdin: str = "", **environment: str) -> str:
         """Run kubectl, check that it succeeds and return its output."""
@@ -75,7 +77,7 @@ class Kubectl:
         return result.err
 
     def get(self, *arguments: str | Path) -> Any:
-        """Return the object of `get -o json`."""
+        """Return the decoded output of `kubectl get -o json`."""
         return json.loads(self("get", *arguments, "-o", "json"))
 
     def apply(self, *trees: Any, arguments: tuple[str, ...] = ()) -> str:
@@ -122,7 +124,7 @@ def find_kubectls() -> dict[tuple[int, int], Path]:
 
 
 def list_kubectls() -> list[Any]:
-    """Return the oldest kubectl, marked slow, and the newest as parameters; tests of a missing one are skipped."""
+    """Return the oldest kubectl, marked slow, and the newest as parameters; missing ones become skipped tests."""
     found = find_kubectls()
     chosen = dict([*list(found.items())[:1], *list(found.items())[-1:]])
     newest = max(chosen, default=None)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
+from tests.support.objects import object_from_tree
 
-from virtshape.api.codec import encode, object_from_tree
+from virtshape.api.codec import encode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.launchrequest import LaunchRequest
 from virtshape.launcher.node.directories import GuestDirectories
@@ -34,7 +35,7 @@ time.sleep(600)
 def run_fake_launcher(
     places: GuestDirectories, name: str, *, behaviour: str = "obeys", grace: int = 7
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run a process that responds like a launcher, with the files of one."""
+    """Run a process that responds like a launcher, in a guest directory with the files that a launcher needs."""
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",

@@ -63,7 +63,7 @@ def open_driver() -> Iterator[Driver]:
     with tempfile.TemporaryDirectory(prefix="driver-") as name:
         root = Path(name)
         (root / "guests").mkdir()
-        (root / "guests" / "ignition.json").write_text("{}")  # QEMU reads it when it starts
+        (root / "guests" / "ignition.json").write_text("{}")  # QEMU reads this file when it starts
         if os.geteuid() == 0:
             os.chown(root, NOBODY, NOBODY)
             os.chown(root / "guests", NOBODY, NOBODY)

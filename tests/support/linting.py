@@ -5,13 +5,20 @@ Manifests as text for tests that care about lines and columns; `§` marks the ex
 """
 
 import textwrap
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from virtshape.offline.lint import RULES, Finding, Linter
-from virtshape.offline.lint.prescan import prescan
+from virtshape.offline.lint.context import LintContext
+from virtshape.offline.lint.objectscan import scan_objects
 
 MARK = "§"
 INSTANCETYPE_VERSION = "instancetype.kubevirt.io/v1beta2"
+
+
+def prescan(texts: Iterable[bytes], *, catalog: bool) -> LintContext:
+    """Return a lint context with the objects in these texts; `catalog` also makes the built-in catalog available."""
+    return LintContext(*scan_objects(texts), catalog=catalog)
 
 
 class Case(NamedTuple):
@@ -23,21 +30,21 @@ class Case(NamedTuple):
     catalog: bool = False
 
 
-class Marked(NamedTuple):
+class MarkedText(NamedTuple):
     """A text without its marks, and the line and column of each mark."""
 
     text: str
     places: list[tuple[int, int]]
 
 
-def read_marks(marked: str) -> Marked:
+def read_marks(marked: str) -> MarkedText:
     lines, places = [], []
     for number, line in enumerate(marked.split("\n"), 1):
         while MARK in line:
             places.append((number, line.index(MARK) + 1))
             line = line.replace(MARK, "", 1)
         lines.append(line)
-    return Marked("\n".join(lines), places)
+    return MarkedText("\n".join(lines), places)
 
 
 def vm(

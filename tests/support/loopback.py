@@ -20,8 +20,8 @@ from virtshape.api.model import JsonObject
 from virtshape.api.times import now
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import ensure_admin
-from virtshape.apiserver.http import Listener
-from virtshape.apiserver.objects import initialize_object, make_write
+from virtshape.apiserver.listener import Listener
+from virtshape.apiserver.objectmetadata import initialize_object, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.standalone.server import Settings, assemble
 
@@ -63,7 +63,7 @@ class WatchStream:
         self.response = response
 
     def __iter__(self) -> Iterator[JsonObject]:
-        """Yield events until the server ends the watch."""
+        """Yield events until the server closes the watch."""
         while line := self.response.readline():
             yield json.loads(line)
 
@@ -123,7 +123,7 @@ class Client:
         return self.send("DELETE", path, body, query=query)
 
     def watch(self, path: str, *, accept: str = "application/json", seconds: int = 60, **query: Any) -> WatchStream:
-        """Open a watch on a separate connection; the server ends it after `seconds`."""
+        """Open a watch on a separate connection; the server closes it after `seconds`."""
         connection = self._connect()
         target = _target(path, {"watch": "true", "timeoutSeconds": seconds, **query})
         connection.request("GET", target, headers={**self.headers, "Accept": accept})

@@ -1,7 +1,7 @@
 """
 A network namespace for a test and its processes, connected to a second namespace that simulates the internet.
 
-The calling thread enters the namespace and returns. No traffic leaves the machine.
+The calling thread is in the namespace during the `with` block. No traffic leaves the machine.
 """
 
 import contextlib
@@ -46,7 +46,8 @@ def isolate_network(directory: Path, resolver: str = "") -> Iterator[None]:
         with _internet(directory):
             yield
     finally:
-        _check(_libc.unshare(_FS), "the test cannot leave its namespace")  # setns fails if threads share it
+        # setns fails while this thread shares file system attributes with others
+        _check(_libc.unshare(_FS), "the test cannot leave its namespace")
         for handle, kind in zip(before, (_NEWNS, _NEWNET), strict=True):
             _check(_libc.setns(handle, kind), "the test cannot leave its namespace")
             os.close(handle)
@@ -54,7 +55,7 @@ def isolate_network(directory: Path, resolver: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def serve_directory(directory: Path, address: str, port: int) -> Iterator[None]:
-    """Run a web server on an address of this namespace."""
+    """Serve a directory over HTTP on an address of the current network namespace."""
     directory.mkdir(exist_ok=True)
     with _run_server(directory, address, port, ()):
         yield
@@ -70,7 +71,7 @@ def serve_dns(address: str, answer: str) -> Iterator[None]:
 
 
 def _answer(listening: socket.socket, address: bytes) -> None:
-    with contextlib.suppress(OSError):  # the test is over
+    with contextlib.suppress(OSError):  # the socket is closed at the end of the test
         while True:
             query, client = listening.recvfrom(512)
             record = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 60, len(address)) + address

@@ -6,7 +6,7 @@ from virtshape.stream.duplex import StreamClosed
 
 
 class Pipe:
-    """One end of a stream: `put` queues data to be read, `written` holds the data written."""
+    """One end of a stream: `put` queues data to be read, `written` contains the data written."""
 
     def __init__(self, *pieces: bytes | Exception) -> None:
         self._pieces: asyncio.Queue[bytes | Exception] = asyncio.Queue()

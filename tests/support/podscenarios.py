@@ -12,14 +12,17 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from tests.support.controllers import instancetype_tree, preference_tree, vm_tree
+from tests.support.objects import object_from_tree
+from tests.support.waiting import NamespaceObjects, eventually
 
-from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import VirtualMachineInstanceGuestOSInfo
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
+from virtshape.api.launcherpod import CLAIM_SIZES_VARIABLE, parse_claim_sizes
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.ownerreferences import is_controlled_by
 from virtshape.api.status import StatusError
@@ -32,18 +35,13 @@ from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
 R = TypeVar("R")
-TIMEOUT = 60.0
 IMAGE = "launcher:1"
 NODE = "n1"
 LABELS = "kubevirt.io=virt-launcher"
 
 
-class PodDriver:
+class PodDriver(NamespaceObjects):
     """Acts as scheduler and kubelet in one namespace."""
-
-    def __init__(self, client: RestClient, namespace: str) -> None:
-        self.client = client
-        self.namespace = namespace
 
     async def prepare(self) -> None:
         """Create a node and the objects that VMs refer to."""
@@ -58,15 +56,6 @@ class PodDriver:
         tree["metadata"]["namespace"] = self.namespace
         await self.client.create(object_from_tree(tree))
 
-    async def find(self, kind: type[T], name: str = "vm1") -> T | None:
-        """Return an object, or None if it does not exist."""
-        try:
-            return await self.client.get(kind, name, self.namespace)
-        except StatusError as error:
-            if error.code != 404:
-                raise
-            return None
-
     async def list_pods(self, labels: str = LABELS) -> list[Pod]:
         """Return all guest pods."""
         return list((await self.client.list(Pod, self.namespace, labels=labels)).items)
@@ -74,38 +63,21 @@ class PodDriver:
     async def wait_for_pod(self, *, unlike: Pod | None = None) -> Pod:
         """Wait until exactly one pod other than `unlike` exists, and return it."""
 
-        async def look() -> Pod | None:
+        async def probe() -> Pod | None:
             pods = [pod for pod in await self.list_pods() if unlike is None or _uid(pod) != _uid(unlike)]
             return pods[0] if len(pods) == 1 else None
 
-        return await eventually(look, "there is not exactly one pod")
+        return await eventually(probe, "there is not exactly one pod")
 
     async def wait_for_phase(self, phase: str, name: str = "vm1", *, unlike: str = "") -> VirtualMachineInstance:
-        """Wait until an instance with another uid than `unlike` is in this phase, and return it."""
+        """Wait until an instance with a uid other than `unlike` is in this phase, and return it."""
 
-        async def look() -> VirtualMachineInstance | None:
+        async def probe() -> VirtualMachineInstance | None:
             vmi = await self.find(VirtualMachineInstance, name)
             is_meant = vmi is not None and vmi.status is not None and vmi.status.phase == phase and _uid(vmi) != unlike
             return vmi if is_meant else None
 
-        return await eventually(look, f"no instance {name} is {phase}")
-
-    async def wait_for_status(self, status: str, name: str = "vm1") -> VirtualMachine:
-        """Wait until the VM has this printable status, and return it."""
-
-        async def look() -> VirtualMachine | None:
-            vm = await self.find(VirtualMachine, name)
-            return vm if vm is not None and vm.status is not None and vm.status.printable_status == status else None
-
-        return await eventually(look, f"{name} is not {status}")
-
-    async def wait_until_gone(self, kind: type[Model], name: str = "vm1") -> None:
-        """Wait until the object is deleted."""
-
-        async def look() -> bool | None:
-            return True if await self.find(kind, name) is None else None
-
-        await eventually(look, f"{kind.__name__} {name} is still there")
+        return await eventually(probe, f"no instance {name} is {phase}")
 
     async def bind(self, pod: Pod) -> Pod:
         """Bind a pod to the node, as a scheduler does."""
@@ -157,14 +129,14 @@ class PodDriver:
         )
 
     async def end_guest(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
-        """Report that a pod has ended."""
+        """Report that a pod has terminated."""
         await self.set_pod_status(pod, phase, {"terminated": {"exitCode": code, **more}})
 
     async def finish_deletion(self, pod: Pod) -> None:
         """Remove a pod whose deletion was requested, as a kubelet does."""
         name, uid = pod.metadata.name or "", pod.metadata.uid or ""
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             found = await self.find(Pod, name)
             if found is None or _uid(found) != uid:
                 return True
@@ -174,7 +146,7 @@ class PodDriver:
                 await self.client.delete(Pod, name, self.namespace, uid=uid, grace_seconds=0)
             return True
 
-        await eventually(look, f"the deletion of pod {name} was not requested")
+        await eventually(probe, f"the deletion of pod {name} was not requested")
 
 
 @asynccontextmanager
@@ -185,17 +157,6 @@ async def run_pod_controllers(client: RestClient) -> Any:
     controllers = Controllers(client, launcher, supervisor=Supervisor(), informers=informers, on_cluster=True)
     async with controllers.running():
         yield controllers
-
-
-async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
-    """Poll until `look` returns a value, and return it."""
-    deadline = asyncio.get_running_loop().time() + TIMEOUT
-    while asyncio.get_running_loop().time() < deadline:
-        found = await look()
-        if found is not None:
-            return found
-        await asyncio.sleep(0.02)
-    raise AssertionError(otherwise)
 
 
 def _uid(item: Model) -> str:
@@ -209,7 +170,7 @@ def _condition(vmi: VirtualMachineInstance, name: str) -> tuple[str, str | None,
 
 
 def check_instance_status(vmi: VirtualMachineInstance, pod: Pod) -> None:
-    """Check that a guest in a pod has the status in the last example of the first design document."""
+    """Check that a guest in a pod has the status in the last example of the design document for flavors."""
     annotations, status = vmi.metadata.annotations or {}, vmi.status
     assert annotations["kubevirt.io/latest-observed-api-version"] == "v1"
     assert annotations["kubevirt.io/storage-observed-api-version"] == "v1"
@@ -218,7 +179,7 @@ def check_instance_status(vmi: VirtualMachineInstance, pod: Pod) -> None:
     assert status.launcher_container_image_version == pod.spec.containers[0].image
     assert status.runtime_user == GUEST_USER
     assert status.migration_method == "LiveMigration"
-    assert status.migration_transport is None  # nothing is ever migrated
+    assert status.migration_transport is None  # live migration is not supported
     assert status.guest_os_info == VirtualMachineInstanceGuestOSInfo()
     assert [one.phase for one in status.phase_transition_timestamps or ()] == [
         *("Pending", "Scheduling", "Scheduled", "Running"),
@@ -236,7 +197,7 @@ async def start_and_stop(driver: PodDriver) -> None:
     assert vmi.status.active_pods == {_uid(pod): ""}
     unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}
     await driver.set_pod_status(pod, "Pending", conditions=[unschedulable])
-    await driver.wait_for_status("ErrorUnschedulable")
+    await driver.wait_for("ErrorUnschedulable")
     pod = await driver.run_guest(pod)
     vmi = await driver.wait_for_phase("Running")
     assert vmi.status is not None
@@ -244,13 +205,13 @@ async def start_and_stop(driver: PodDriver) -> None:
     assert [one.ip_address for one in vmi.status.interfaces or ()] == ["10.1.2.3"]
     assert _condition(vmi, "Ready") == ("True", None, None)
     check_instance_status(vmi, pod)
-    vm = await driver.wait_for_status("Running")
+    vm = await driver.wait_for("Running")
     assert vm.status is not None
     assert vm.status.ready is True
     await driver.client.patch(VirtualMachine, "vm1", driver.namespace, patch={"spec": {"runStrategy": "Halted"}})
     await driver.finish_deletion(pod)
     await driver.wait_until_gone(VirtualMachineInstance)
-    await driver.wait_for_status("Stopped")
+    await driver.wait_for("Stopped")
     assert await driver.list_pods() == []
 
 
@@ -276,7 +237,7 @@ async def fail_deleted_pod(driver: PodDriver) -> None:
     vmi = await driver.wait_for_phase("Failed")
     assert vmi.status is not None
     assert vmi.status.reason == "PodDeleted"
-    await driver.wait_for_status("Stopped")
+    await driver.wait_for("Stopped")
     await asyncio.sleep(0.3)
     assert await driver.list_pods() == []
 
@@ -293,7 +254,7 @@ async def rerun_on_failure(driver: PodDriver) -> None:
     await driver.end_guest(again, "Succeeded", 0)
     await driver.finish_deletion(again)
     await driver.wait_until_gone(VirtualMachineInstance)
-    await driver.wait_for_status("Stopped")
+    await driver.wait_for("Stopped")
 
 
 async def lose_node(driver: PodDriver) -> None:
@@ -305,12 +266,12 @@ async def lose_node(driver: PodDriver) -> None:
     lost = {"type": "Ready", "status": "False", "reason": "NodeLost"}
     await driver.set_pod_status(pod, "Running", running, ready=True, conditions=[lost])
 
-    async def look() -> bool | None:
+    async def probe() -> bool | None:
         vmi = await driver.find(VirtualMachineInstance)
         condition = _condition(vmi, "Ready") if vmi is not None else None
         return True if condition == ("False", "GuestNotReachable", f"node {NODE} does not respond") else None
 
-    await eventually(look, "the unreachable node is not reported")
+    await eventually(probe, "the unreachable node is not reported")
     await asyncio.sleep(0.3)
     assert [_uid(one) for one in await driver.list_pods()] == [_uid(pod)]
     await driver.client.delete(Pod, pod.metadata.name or "", driver.namespace, grace_seconds=0)
@@ -319,7 +280,7 @@ async def lose_node(driver: PodDriver) -> None:
 
 
 async def pause_and_unpause(driver: PodDriver) -> None:
-    """Check that an annotation on the pod reports its guest as paused."""
+    """Check that a guest is reported as paused while its pod has the annotation for paused guests."""
     await driver.create_vm()
     pod = await driver.run_guest(await driver.wait_for_pod())
     await driver.wait_for_phase("Running")
@@ -327,7 +288,7 @@ async def pause_and_unpause(driver: PodDriver) -> None:
     for value, status in (("true", "Paused"), ("false", "Running")):
         patch = {"metadata": {"annotations": {"virtshape.io/paused": value}}}
         await driver.client.patch(Pod, name, driver.namespace, patch=patch)
-        await driver.wait_for_status(status)
+        await driver.wait_for(status)
 
 
 async def delete_vm(driver: PodDriver) -> None:
@@ -347,12 +308,12 @@ async def refuse_unsupported(driver: PodDriver) -> None:
     networks = [{"name": "lan", "multus": {"networkName": "lan"}}]
     await driver.create_vm(template={"domain": devices, "networks": networks})
 
-    async def look() -> bool | None:
+    async def probe() -> bool | None:
         vmi = await driver.find(VirtualMachineInstance)
         condition = _condition(vmi, "Synchronized") if vmi is not None else None
         return True if condition is not None and condition[1] == "NotPossibleHere" else None
 
-    await eventually(look, "the unsupported feature is not reported")
+    await eventually(probe, "the unsupported feature is not reported")
     assert await driver.list_pods() == []
 
 
@@ -376,6 +337,22 @@ async def keep_persistent_state(driver: PodDriver) -> None:
     assert _uid(again) == _uid(claim)
 
 
+async def size_claim(driver: PodDriver) -> None:
+    """Check that an instance waits for its claim, and that its pod states the size of the claim."""
+    claim = {"persistentVolumeClaim": {"claimName": "data"}}
+    await driver.create_vm(template={"volumes": [{"name": "disk", **claim}]})
+    await driver.wait_for("ErrorPvcNotFound")
+    assert await driver.list_pods() == []
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    about = {"name": "data", "namespace": driver.namespace}
+    tree = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": about, "spec": spec}
+    await driver.client.create(object_from_tree(tree))
+    pod = await driver.wait_for_pod()
+    assert pod.spec is not None
+    variables = {one.name: one.value for one in pod.spec.containers[0].env or ()}
+    assert parse_claim_sizes(variables[CLAIM_SIZES_VARIABLE] or "") == {"disk": 1024**3}
+
+
 def _list_claims(pod: Pod) -> list[str]:
     assert pod.spec is not None
     volumes = [one.persistent_volume_claim for one in pod.spec.volumes or ()]
@@ -392,4 +369,5 @@ SCENARIOS: dict[str, Callable[[PodDriver], Awaitable[None]]] = {
     "VM deletion": delete_vm,
     "unsupported feature": refuse_unsupported,
     "persistent state": keep_persistent_state,
+    "claim": size_claim,
 }

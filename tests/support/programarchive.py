@@ -11,7 +11,7 @@ _LIBRARY: Final = re.compile(r"(.+\.so\.\d+)\.[\d.]+")
 
 
 class ProgramArchive:
-    """Writes an archive."""
+    """Writes a tar archive; closed by its `with` block."""
 
     def __init__(self, target: Path) -> None:
         self._archive = tarfile.open(target, "w")  # noqa: SIM115 - closed with this

@@ -1,7 +1,7 @@
 """
 Progress of a parallel run: print the number of finished tests and the running ones every few seconds.
 
-A pytest plugin that the conftest at the root loads. With `-v` pytest names every test itself; on one worker it names
+The root conftest loads this module as a pytest plugin. With `-v` pytest names every test itself; on one worker it names
 every file.
 """
 

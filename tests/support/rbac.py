@@ -47,7 +47,7 @@ def build_role(*rules: JsonObject, name: str = "r", namespace: str | None = None
 
 
 def build_binding(subject: str, role: str = "ClusterRole/r", namespace: str | None = None, name: str = "b") -> Any:
-    """Bind `Kind/name` to a role, cluster-wide unless a namespace is given; accounts are `namespace:name`."""
+    """Build a binding of the subject to the role, cluster-wide unless a namespace is given."""
     kind, _, whom = subject.partition("/")
     role_kind, _, role_name = role.partition("/")
     account_namespace, _, account = whom.rpartition(":")

@@ -1,7 +1,7 @@
 """
 Make skipped tests fail if the environment variable `CI` is set.
 
-A pytest plugin that the conftest at the root loads. Tests that the machine cannot run,
+The root conftest loads this module as a pytest plugin. Tests that the machine cannot run,
 whatever is installed, may be skipped anywhere: their skip reasons begin with `IMPOSSIBLE`.
 """
 

@@ -1,7 +1,7 @@
 """
 An ssh server for the demo guest, on a separate disk.
 
-Built from Debian packages, with a minimal server for the protocol of `scp -O`.
+The disk is built from Debian packages and also has a minimal server for the protocol of `scp -O`.
 """
 
 from pathlib import Path

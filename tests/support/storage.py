@@ -1,7 +1,7 @@
 """
 Claims, DataVolumes and their sources for tests with real storage.
 
-Trees are plain JSON.
+Objects are plain JSON.
 """
 
 import asyncio
@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.support.controllers import ControlledSystem, eventually
+from tests.support.controllers import ControlledSystem
+from tests.support.waiting import eventually
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -78,13 +79,13 @@ async def wait_until(
     """Wait until an object satisfies a condition, and return it."""
     last: T | None = None
 
-    async def look() -> T | None:
+    async def probe() -> T | None:
         nonlocal last
         last = await system.find(kind, name, namespace)
         return last if last is not None and holds(last) else None
 
     try:
-        return await eventually(look, "")
+        return await eventually(probe, "")
     except AssertionError:
         raise AssertionError(f"{kind.__name__} {name} never satisfied the condition: {last}") from None
 
@@ -118,14 +119,14 @@ async def find_image(system: ControlledSystem, claim: str = "c1") -> Path:
 async def wait_for_event(system: ControlledSystem, name: str, reason: str) -> str:
     """Wait for an event about an object, and return its message."""
 
-    async def look() -> str | None:
+    async def probe() -> str | None:
         events = (await system.client.list(Event, "default")).items
         found = [one for one in events if one.involved_object.name == name and one.reason == reason]
         return (found[-1].message or "") if found else None
 
-    return await eventually(look, f"no event {reason} about {name}")
+    return await eventually(probe, f"no event {reason} about {name}")
 
 
 async def wait_briefly(seconds: float = 0.3) -> None:
-    """Give the controllers time for actions that must not happen."""
+    """Wait long enough for the controllers to perform an action that the test expects not to happen."""
     await asyncio.sleep(seconds)

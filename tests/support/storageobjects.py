@@ -1,4 +1,4 @@
-"""Builders of claims, volumes and classes for tests of decisions."""
+"""Builders of claims, volumes and storage classes for tests of the storage controllers."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def build_claim(
 
 
 def build_bound(name: str = "c1", **more: Any) -> PersistentVolumeClaim:
-    """Build a claim that is bound to the volume of its name."""
+    """Build a claim that is bound to the volume `pv-<name>`."""
     marks = {"pv.kubernetes.io/bind-completed": "yes", **more.pop("annotations", {})}
     return build_claim(name, phase="Bound", volumeName=f"pv-{name}", annotations=marks, **more)
 

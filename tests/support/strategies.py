@@ -4,6 +4,7 @@ Hypothesis strategies for API objects, derived from the types of the structs.
 They build any object that the types allow, including invalid ones.
 """
 
+from functools import cache
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -28,9 +29,14 @@ _JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
 
 def structs(struct: type[T], **fixed: object) -> st.SearchStrategy[T]:
     """Return a strategy for objects of this struct: the given fields are fixed, the others random and often unset."""
+    return _structs(_inspect(struct), fixed=fixed)
+
+
+@cache
+def _inspect(struct: type[Struct]) -> inspect.StructType:
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
-    return _structs(info, fixed=fixed)
+    return info
 
 
 @st.composite
@@ -44,7 +50,18 @@ def _structs(draw: st.DrawFn, info: inspect.StructType, depth: int = 0, fixed: d
     return info.cls(**values, **drawn)
 
 
+_KNOWN: dict[tuple[int, int], st.SearchStrategy[Any]] = {}
+"""Strategies by id of the type and depth; types have no hash, and `_inspect` caches them, so their ids stay valid."""
+
+
 def _values(info: inspect.Type, depth: int) -> st.SearchStrategy[Any]:
+    key = id(info), depth
+    if key not in _KNOWN:
+        _KNOWN[key] = _build_values(info, depth)
+    return _KNOWN[key]
+
+
+def _build_values(info: inspect.Type, depth: int) -> st.SearchStrategy[Any]:
     match info:
         case inspect.Metadata(type=inner):
             return _values(inner, depth)

@@ -16,7 +16,7 @@ from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
-from virtshape.standalone.inprocess import connect
+from virtshape.standalone.inprocesstransport import connect
 
 NAMESPACE = "default"
 
@@ -42,7 +42,7 @@ class StreamSetup(NamedTuple):
         return (self.system.kubeconfig.parent / "audit.log").read_text()
 
     async def run_guest(self, name: str = "web", *, conditions: Sequence[str] = (), **changes: Any) -> None:
-        """Create an instance that the API reports as running."""
+        """Create an instance whose status has the phase Running by default."""
         held = [{"type": condition, "status": "True"} for condition in conditions]
         vmi = build_vmi(name, **changes)
         await self.system.client.create(vmi)

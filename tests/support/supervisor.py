@@ -1,5 +1,5 @@
 """
-A supervisor process that tests kill: starts a guest in a data directory, prints its uid, and waits.
+A supervisor process for tests to kill: it starts a guest in a data directory, prints the guest's uid, and waits.
 
 Run as a program: `python -m tests.support.supervisor DIRECTORY`.
 """

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from virtshape.apiserver.auth.users import ensure_admin
-from virtshape.apiserver.http import Connection, Listener
+from virtshape.apiserver.http import Connection
+from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.subresources.protocol import GuestStreams
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
-from virtshape.standalone.inprocess import connect
+from virtshape.standalone.inprocesstransport import connect
 from virtshape.standalone.server import Settings, System, assemble
 
 Transport = Literal["in-process", "http"]
@@ -30,7 +31,7 @@ class RunningSystem(NamedTuple):
 
 @asynccontextmanager
 async def serve_system(directory: Path, streams: GuestStreams | None = None) -> AsyncIterator[RunningSystem]:
-    """Serve on a loopback port; `streams` connects to its guests."""
+    """Run a server on a loopback port; `streams` connects to its guests."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with assemble(Settings(directory=directory, port=0, catalog=False), streams) as system:
         listener = Listener(system.server.handle)

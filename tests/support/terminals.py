@@ -52,7 +52,7 @@ class Terminal:
         return shown
 
     def end(self) -> int:
-        """Wait until the command ends, and return its exit status."""
+        """Wait until the command exits, and return its exit status."""
         return self.process.wait(TIMEOUT)
 
     def is_restored(self) -> bool:

@@ -38,7 +38,7 @@ def _read_step(part: str) -> Step:
     return Step("".join(lines[:end]), "".join(lines[end:]))
 
 
-def play(terminal: Terminal, path: Path, otherwise: Mapping[str, str] = {}) -> None:
+def run_transcript(terminal: Terminal, path: Path, otherwise: Mapping[str, str] = {}) -> None:
     """Run a transcript; every command must print the documented output or its listed replacement."""
     for line, written in read_steps(path):
         shows = otherwise.get(written, written)

@@ -1,8 +1,8 @@
 """
 A terminal for transcripts: commands run in bash with a running server and a real kubectl.
 
-Values that differ between runs are masked: generated names, times, revisions. A mask in a command stands for the last
-printed value with that mask.
+Values that differ between runs are masked: generated names, times, revisions. A mask in a command is replaced with the
+last printed value with that mask.
 """
 
 import os
@@ -20,7 +20,7 @@ _NAMES = {
     "kubectl": ("bin/kubectl", "bin/kubectl.sh", "cluster-up/kubectl.sh"),
     "virtctl": ("bin/virtctl", "cluster-up/virtctl.sh"),
 }
-"""Commands, by all names that transcripts use."""
+"""Commands, and the paths under which transcripts run them."""
 
 _MASKS = {
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}": "UID",
@@ -67,9 +67,10 @@ class Terminal:
 
     def wait(self, line: str, expected: str) -> str:
         """Run a command until it prints the expected output or a timeout expires."""
-        deadline = time.monotonic() + TIMEOUT
+        deadline, pause = time.monotonic() + TIMEOUT, 0.05
         while (shown := self.type(line)) != expected and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)  # longer pauses leave CPU time to the server
         return shown
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -27,14 +28,14 @@ R = TypeVar("R")
 class System:
     """A running `virtshape up`."""
 
-    def __init__(self, directory: Path, *arguments: str, listen: str = "127.0.0.1:0") -> None:
+    def __init__(self, directory: Path, *arguments: str, listen: str = "127.0.0.1:0", command: Path = COMMAND) -> None:
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.log = directory.with_name(f"{directory.name}.log")
         directory.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [COMMAND, "up", "--data-dir", directory, "--listen", listen, *(arguments or ["--no-controllers"])],
+                [command, "up", "--data-dir", directory, "--listen", listen, *(arguments or ["--no-controllers"])],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -46,15 +47,16 @@ class System:
         assert output is not None
         os.set_blocking(output.fileno(), False)
         text, deadline = "", time.monotonic() + TIMEOUT
-        while not ("Ctrl-C stops it" in text and text.endswith("\n")):
+        while not ("stops the server" in text and text.endswith("\n")):
             ready, _, _ = select.select([output], [], [], 0.1)
             text += (output.read() or "") if ready else ""
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            if (status := self.process.poll()) is not None or time.monotonic() > deadline:
                 self.process.kill()
-                raise RuntimeError(f"it did not start: {self.log.read_text()}")
+                how = f"was not ready after {TIMEOUT:.0f} s" if status is None else f"exited with {status}"
+                raise RuntimeError(f"`virtshape up` {how}: {text}{self.log.read_text()}")
         return text
 
-    @property
+    @cached_property
     def config(self) -> Mapping[str, str]:
         """The cluster and user of the admin's kubeconfig."""
         tree = yaml.safe_load(self.kubeconfig.read_text())
@@ -78,11 +80,20 @@ class System:
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())
 
-    def connect(self) -> http.client.HTTPSConnection:
-        """Open a connection that trusts this server's CA."""
+    def connect(self, tls: ssl.SSLContext | None = None) -> http.client.HTTPSConnection:
+        """Return a connection to this server; by default, it only trusts the server's CA."""
         address = urlsplit(self.url)
-        trust = ssl.create_default_context(cadata=b64decode(self.config["certificate-authority-data"]).decode())
-        return http.client.HTTPSConnection(str(address.hostname), address.port, context=trust, timeout=TIMEOUT)
+        return http.client.HTTPSConnection(
+            str(address.hostname), address.port, context=tls or self._shared_tls, timeout=TIMEOUT
+        )
+
+    def make_tls_context(self) -> ssl.SSLContext:
+        """Return a new TLS context that trusts this server's CA."""
+        return ssl.create_default_context(cadata=b64decode(self.config["certificate-authority-data"]).decode())
+
+    @cached_property
+    def _shared_tls(self) -> ssl.SSLContext:
+        return self.make_tls_context()
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Stop the server with a signal and return its exit status."""
@@ -116,10 +127,10 @@ def call_virtshape(
     )
 
 
-def wait_until(look: Callable[[], R], message: str | Callable[[], str], patience: float = TIMEOUT) -> R:
-    """Poll until `look` returns a value, and return it."""
+def wait_until(probe: Callable[[], R], message: str | Callable[[], str], patience: float = TIMEOUT) -> R:
+    """Poll until `probe` returns a true value, and return it."""
     deadline = time.monotonic() + patience
-    while not (found := look()):
+    while not (found := probe()):
         assert time.monotonic() < deadline, message if isinstance(message, str) else message()
         time.sleep(0.05)
     return found

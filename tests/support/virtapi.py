@@ -1,8 +1,8 @@
 """
 Run KubeVirt's virt-api with KubeVirt's own CRDs on a control plane, for tests and benchmarks.
 
-This module creates what virt-operator would: certificates, CRDs, webhooks, APIServices and the KubeVirt object, whose
-configuration is the default.
+This module creates the objects that virt-operator would create: certificates, CRDs, webhooks, APIServices, and the
+KubeVirt object with the default configuration.
 """
 
 import base64
@@ -55,7 +55,7 @@ def run_virt_api(plane: ControlPlane, programs: Path) -> Iterator[Child]:
 
 
 def _define(plane: ControlPlane, definitions: list[JsonObject], authority: Authority) -> None:
-    """Create the kinds, and the objects that virt-api reads when it starts."""
+    """Create the CRDs, and the objects that virt-api reads when it starts."""
     for tree in definitions:
         _create(plane, CREATED[tree["kind"]], {key: tree[key] for key in tree if key != "status"})
     _create(plane, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
@@ -65,7 +65,7 @@ def _define(plane: ControlPlane, definitions: list[JsonObject], authority: Autho
     deadline = time.monotonic() + TIMEOUT
     lists = [_find_list(tree) for tree in definitions]
     while missing := [path for path in lists if plane.request("GET", path)[0] != 200]:
-        assert time.monotonic() < deadline, f"not served: {missing}"
+        assert time.monotonic() < deadline, f"these kinds are not served: {missing}"
         time.sleep(0.2)
     kubevirt = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": NAMESPACE}, "spec": {}}
     _create(plane, KUBEVIRTS, kubevirt)

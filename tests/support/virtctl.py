@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.support.kubectl import KubectlResult
+from tests.support.kubectl import KubectlResult, run_program
 from tests.support.terminals import Terminal
 
 PROGRAM: Final = Path(sys.executable).parent / "virtctl"
@@ -30,16 +30,8 @@ class Virtctl:
 
     def __call__(self, *arguments: str | Path, stdin: str = "") -> KubectlResult:
         """Run virtctl and return its result."""
-        result = subprocess.run(
-            self.line(*arguments),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment,
-            timeout=TIMEOUT,
-        )
-        return KubectlResult(result.returncode, result.stdout.replace("\r\n", "\n"), result.stderr)
+        result = run_program(self.line(*arguments), stdin, self.environment, TIMEOUT)
+        return result._replace(out=result.out.replace("\r\n", "\n"))
 
     def print(self, *arguments: str | Path) -> str:
         """Run virtctl, check that it succeeds and return its output."""

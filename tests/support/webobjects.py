@@ -8,6 +8,8 @@ from virtshape.api.model import JsonObject
 
 VMS = "/apis/kubevirt.io/v1/namespaces/default/virtualmachines"
 INSTANCETYPES = "/apis/instancetype.kubevirt.io/v1beta1/namespaces/default/virtualmachineinstancetypes"
+PREFERENCES = "/apis/instancetype.kubevirt.io/v1beta1/namespaces/default/virtualmachinepreferences"
+DATA_SOURCES = "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datasources"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
 
@@ -38,17 +40,39 @@ def build_instancetype(name: str, *, vcpus: int = 1, memory: str = "1Gi", **meta
     }
 
 
-def build_claim(name: str, *, instancetype: str, preference: str) -> JsonObject:
-    """Return a claim with labels that name a default instance type and preference."""
-    labels = {
-        "instancetype.kubevirt.io/default-instancetype": instancetype,
-        "instancetype.kubevirt.io/default-preference": preference,
+def build_preference(name: str, *, vcpus: int) -> JsonObject:
+    """Return a namespaced preference that requires a number of vCPUs."""
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": name},
+        "spec": {"requirements": {"cpu": {"guest": vcpus}}},
     }
+
+
+def build_default_labels(instancetype: str, preference: str) -> dict[str, str]:
+    """Return labels that name a default instance type and preference, unless they are empty."""
+    defaults = {"instancetype": instancetype, "preference": preference}
+    return {f"instancetype.kubevirt.io/default-{role}": name for role, name in defaults.items() if name}
+
+
+def build_data_source(name: str, *, claim: str, instancetype: str = "", preference: str = "") -> JsonObject:
+    """Return a DataSource that refers to a claim, with labels for a default instance type and preference."""
+    return {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataSource",
+        "metadata": {"name": name, "labels": build_default_labels(instancetype, preference)},
+        "spec": {"source": {"pvc": {"name": claim, "namespace": "default"}}},
+    }
+
+
+def build_claim(name: str, *, instancetype: str = "", preference: str = "") -> JsonObject:
+    """Return a claim with labels for a default instance type and preference."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {"name": name, "labels": build_default_labels(instancetype, preference)},
         "spec": spec,
     }
 

@@ -1,9 +1,12 @@
-"""Find Chromium for tests of the web console, sign in, and record errors and forbidden requests of pages."""
+"""Run Chromium for tests of the web console, sign in, and record errors and forbidden requests of pages."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, WebError, sync_playwright
 
 FLAGS: Final = [
     "--headless",
@@ -21,6 +24,18 @@ SESSION: Final = "/console/session"
 def find_chromium() -> str | None:
     """Return the path of Chromium, or None."""
     return shutil.which("chromium")
+
+
+@contextmanager
+def open_chromium() -> Iterator[Browser]:
+    """Run headless Chromium while the block runs; meanwhile, tests of this thread cannot run an event loop."""
+    path = find_chromium()
+    if path is None:
+        pytest.skip("chromium is missing: tools/browser/install.sh installs it")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield running
+        running.close()
 
 
 class PageWatcher:

@@ -43,7 +43,7 @@ class Server:
 
 
 def serve_file(content: bytes, etag: str = '"v1"') -> Respond:
-    """Respond like a server that supports range requests."""
+    """Return a handler that serves this content and supports range requests."""
 
     def respond(request: Request) -> Response:
         found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range", ""))
