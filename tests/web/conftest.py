@@ -9,11 +9,11 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.support.demo import get_demo
 from tests.support.guests import require_qemu
 from tests.support.upprocess import System, call_virtshape
-from tests.support.webpages import FLAGS, PageWatcher, find_chromium, sign_in
+from tests.support.webpages import PageWatcher, open_chromium, sign_in
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 
@@ -24,13 +24,8 @@ expect.set_options(timeout=30_000)  # milliseconds; the machine may be busy
 @pytest.fixture(scope="module")  # while Playwright runs, tests of other modules cannot run an event loop
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
-    path = find_chromium()
-    if path is None:
-        pytest.skip("chromium is missing: tools/browser/install.sh installs it")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with open_chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.support.upprocess import System
+from tests.support.upprocess import System, wait_until
 from tests.support.webobjects import VMS, build_vm, create
 
-BOOT = 180_000  # milliseconds; guests are emulated
+BOOT = 180_000  # milliseconds; emulated guests boot slowly
 
 
 @pytest.fixture
@@ -44,6 +44,22 @@ def test_screen_tab_connects_to_the_vnc_display(guest_page: Page) -> None:
     expect(guest_page.get_by_text("Connected.")).to_be_visible(timeout=BOOT)
     expect(guest_page.locator(".screen canvas")).to_be_visible()
     expect(guest_page.get_by_role("button", name="Send Ctrl+Alt+Del")).to_be_enabled()
+
+
+def test_cancelled_upload_removes_the_data_volume(guest_page: Page, qemu_server: System, tmp_path: Path) -> None:
+    page = guest_page
+    image = tmp_path / "half.img"
+    image.write_bytes(b"disk" * 2**18)
+    page.route("**/v1beta1/upload", lambda _: None)  # the upload never finishes
+    page.goto("/console/create")
+    page.get_by_label("Boot from").select_option("upload")
+    page.get_by_label("Disk image").set_input_files(image)
+    with page.expect_request("**/v1beta1/upload"):
+        page.get_by_role("button", name="Upload").click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_text("The upload was cancelled.")).to_be_visible()
+    volume = VMS.replace("kubevirt.io/v1", "cdi.kubevirt.io/v1beta1").replace("virtualmachines", "datavolumes/half")
+    wait_until(lambda: qemu_server.request("GET", volume)[0] == 404, "the DataVolume is not deleted")
 
 
 def test_uploaded_image_is_used_as_the_disk_of_a_vm(guest_page: Page, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def fetch_status(page: Page, path: str, method: str = "GET") -> int:
     return status
 
 
-def test_browser_uses_the_session_and_scripts_cannot_read_it(signed_in_page: Page) -> None:
+def test_session_cookie_is_sent_by_the_browser_but_not_readable_by_scripts(signed_in_page: Page) -> None:
     signed_in_page.goto("/console/")
     assert fetch_status(signed_in_page, "/api/v1/namespaces") == 200
     assert signed_in_page.evaluate("document.cookie") == ""
@@ -26,7 +26,7 @@ def test_page_without_a_session_cannot_read_the_api(page: Page) -> None:
     assert fetch_status(page, "/api/v1/namespaces") == 401
 
 
-def test_viewer_reads_and_does_not_write(viewer_page: Page) -> None:
+def test_viewer_can_read_but_not_write(viewer_page: Page) -> None:
     viewer_page.goto("/console/")
     session = viewer_page.evaluate("path => fetch(path).then(response => response.json())", SESSION)
     assert session["username"] == "viewer"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.support.demo import find_free_port
-from tests.support.upprocess import System
+from tests.support.upprocess import System, wait_until
 from tests.support.webobjects import INSTANCETYPES, VMS, build_instancetype, build_vm, create, patch
 
 from virtshape.api.model import JsonObject
@@ -32,7 +32,7 @@ def test_vm_list_is_updated_when_vms_are_created_stopped_or_deleted(signed_in_pa
     expect(row).to_have_count(0)
 
 
-def test_vm_list_is_filtered_by_name_and_status(signed_in_page: Page, server: System) -> None:
+def test_vm_list_is_filtered_by_name(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     for name in ("finds-one", "finds-two"):
         create(server, VMS, build_vm(name, run_strategy="Halted"))
@@ -42,6 +42,22 @@ def test_vm_list_is_filtered_by_name_and_status(signed_in_page: Page, server: Sy
     expect(page.get_by_role("row", name="finds-one")).to_have_count(0)
     page.get_by_role("searchbox").fill("no such name")
     expect(page.get_by_text("No virtual machine matches")).to_be_visible()
+
+
+def test_vms_of_all_namespaces_are_listed_with_their_namespace(signed_in_page: Page, server: System) -> None:
+    page = signed_in_page
+    create(server, "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
+    create(server, VMS.replace("/default/", "/elsewhere/"), build_vm("spread", run_strategy="Halted"))
+    create(server, VMS, build_vm("spread", run_strategy="Halted"))
+    page.goto("/console/vms")
+    rows = page.get_by_role("row", name="spread")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Namespace", exact=True).select_option("All namespaces")
+    expect(rows).to_have_count(2)
+    page.get_by_role("button", name="Namespace").click()
+    expect(rows).to_contain_text(["default", "elsewhere"])
+    rows.last.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/console/vms/elsewhere/spread"))
 
 
 def test_deletion_of_a_vm_requires_confirmation(signed_in_page: Page, server: System) -> None:
@@ -56,6 +72,45 @@ def test_deletion_of_a_vm_requires_confirmation(signed_in_page: Page, server: Sy
     page.get_by_role("dialog").get_by_role("button", name="Delete deleted").click()
     expect(page.get_by_role("heading", name="Virtual machines", exact=True)).to_be_visible()
     expect(page.get_by_role("row", name="deleted")).to_have_count(0)
+
+
+def test_vm_is_deleted_from_the_list(signed_in_page: Page, server: System) -> None:
+    page = signed_in_page
+    create(server, VMS, build_vm("unlisted", run_strategy="Halted"))
+    page.goto("/console/vms")
+    row = page.get_by_role("row", name="unlisted")
+    row.get_by_role("button", name="Delete unlisted…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete unlisted").click()
+    expect(row).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_vm_is_upgraded_from_the_list(signed_in_page: Page, server: System) -> None:
+    page = signed_in_page
+    create(server, INSTANCETYPES, build_instancetype("spreads", memory="1Gi"))
+    create(server, VMS, build_vm("listed", run_strategy="Halted", instancetype="spreads"))
+    wait_until(
+        lambda: "instancetypeRef" in server.request("GET", f"{VMS}/listed")[1].get("status", {}),
+        "the VM has no revision",
+    )
+    patch(server, f"{INSTANCETYPES}/spreads", {"spec": {"memory": {"guest": "2Gi"}}})
+    page.goto("/console/vms")
+    row = page.get_by_role("row", name="listed").filter(has_text="spreads")
+    row.get_by_role("button", name="Newer instance type for listed").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("row", name="spec.domain.memory.guest")).to_contain_text("2Gi")
+    dialog.get_by_role("button", name="Upgrade listed").click()
+    expect(dialog).to_have_count(0)
+    expect(row).to_contain_text("2Gi")
+    expect(row.get_by_text("newer")).to_have_count(0)
+
+
+def test_focus_moves_to_the_content_of_the_next_page(signed_in_page: Page) -> None:
+    page = signed_in_page
+    page.goto("/console/vms")
+    page.get_by_role("navigation").get_by_role("link", name="Preferences").press("Enter")
+    expect(page.get_by_role("heading", name="Preferences", exact=True)).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
 
 
 def test_upgrade_dialog_shows_and_applies_the_changes(signed_in_page: Page, server: System) -> None:
