@@ -19,7 +19,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="package", params=list_kubectls()[-1:])
 def cluster(request: pytest.FixtureRequest, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    """The newest kubectl as the admin; objects state their own namespaces."""
+    """The newest kubectl as the admin, without a default namespace."""
     return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
 
 

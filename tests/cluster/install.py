@@ -34,7 +34,7 @@ def apply_kinds(kubectl: Kubectl) -> None:
 
 
 def wait_for_kinds(kubectl: Kubectl) -> None:
-    """Wait until all CRDs are served."""
+    """Wait until all of our CRDs that exist are established."""
     names = [tree["metadata"]["name"] for tree in build_parts(Options(cdi=True))["crds"]]
     present = {tree["metadata"]["name"] for tree in kubectl.get("crds")["items"]}
     wanted = [name for name in names if name in present]
@@ -47,12 +47,12 @@ def remove_webhooks(kubectl: Kubectl) -> None:
 
 
 def read_lines(output: str) -> dict[str, str]:
-    """Return the result that kubectl printed for each object, by object."""
+    """Return a mapping from each object to the result that kubectl printed for the object."""
     return {name: what for name, _, what in (line.partition(" ") for line in output.splitlines())}
 
 
 def retry(attempt: Any) -> Any:
-    """Retry until the attempt succeeds; some changes take effect asynchronously."""
+    """Return the result of `attempt`; repeat it while it raises AssertionError, for at most TIMEOUT seconds."""
     deadline = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -65,7 +65,7 @@ def retry(attempt: Any) -> Any:
 
 def route_here(trees: list[JsonObject], ports: Mapping[str, int]) -> list[JsonObject]:
     """
-    Return the installation with its Services routed to separate ports of this machine.
+    Return the objects of the installation with its Services routed to separate ports of this machine.
 
     The DNS names stay the same, and so do the certificates that the API server expects.
     """
@@ -82,7 +82,7 @@ def _reroute(tree: JsonObject, ports: Mapping[str, int]) -> JsonObject:
 
 
 def _find_references(tree: Any) -> Iterator[JsonObject]:
-    """Yield all references of an object to Services."""
+    """Yield all references to Services in an object."""
     nested = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     if isinstance(tree, dict) and isinstance(tree.get("service"), dict) and "port" in tree["service"]:
         yield tree["service"]

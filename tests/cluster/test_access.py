@@ -9,7 +9,7 @@ from tests.support.kubectl import Kubectl
 
 pytestmark = pytest.mark.usefixtures("installed")
 SYSTEM = "virtshape-system"
-COMPONENTS = ("webhook", "controller", "apiserver")
+COMPONENTS = ("webhook", "controller", "apiserver", "console")
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def installed(cluster: Kubectl) -> Iterator[Kubectl]:
 
 
 def may(plane: ControlPlane, user: str, question: str, namespace: str = "default", *groups: str) -> bool:
-    """Return True if the API server allows a request; a question is `verb resource[.group][/subresource][:name]`."""
+    """Return True if the API server allows a request, written as `verb resource[.group][/subresource][:name]`."""
     verb, what = question.split()
     what, _, name = what.partition(":")
     what, _, subresource = what.partition("/")
@@ -62,6 +62,7 @@ NEEDED = {
         "create events",
         "create pods",
         "delete pods",
+        "create pods/exec",
         "watch nodes",
         "create kubevirts.kubevirt.io",
         "create virtualmachineclusterpreferences.instancetype.kubevirt.io",
@@ -71,6 +72,8 @@ NEEDED = {
         "patch virtualmachines.kubevirt.io/status",
         "watch virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "get pods",
+        "list pods",
+        "list nodes",
         "create pods/exec",
         "create subjectaccessreviews.authorization.k8s.io",
         "create tokenreviews.authentication.k8s.io",
@@ -101,7 +104,6 @@ NOT_FOR = {
         "delete virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "update virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "create subjectaccessreviews.authorization.k8s.io",
-        "create pods/exec",
         "update pods",
     ),
     "apiserver": (
@@ -110,10 +112,18 @@ NOT_FOR = {
         "create pods",
         "delete pods",
     ),
+    "console": (
+        "get virtualmachines.kubevirt.io",
+        "list virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "list namespaces",
+        "list pods",
+        "create subjectaccessreviews.authorization.k8s.io",
+        "update explain-vm-spec.subresources.kubevirt.io",
+    ),
 }
 
 
-def test_component_has_the_required_permissions(plane: ControlPlane) -> None:
+def test_components_have_the_required_permissions(plane: ControlPlane) -> None:
     def check() -> None:  # RBAC changes take effect asynchronously
         for component, questions in NEEDED.items():
             user = name_account(component)
@@ -122,7 +132,7 @@ def test_component_has_the_required_permissions(plane: ControlPlane) -> None:
     retry(check)
 
 
-def test_component_has_no_other_permissions(plane: ControlPlane) -> None:
+def test_components_lack_the_listed_permissions(plane: ControlPlane) -> None:
     for component in COMPONENTS:
         user = name_account(component)
         refused = (*FOR_NOBODY, *NOT_FOR[component])
@@ -137,18 +147,20 @@ OWN_NAMESPACE: dict[str, tuple[str, str, bool]] = {
     "controller renews its lease": ("controller", "update leases.coordination.k8s.io:virtshape-controller", True),
     "controller creates its lease": ("controller", "create leases.coordination.k8s.io", True),
     "controller updates no other lease": ("controller", "update leases.coordination.k8s.io:other", False),
+    "console updates its certificate": ("console", "update secrets:virtshape-console-tls", True),
+    "console reads no other Secret": ("console", "get secrets:virtshape-webhook-tls", False),
     "controller reads no Secret": ("controller", "get secrets:virtshape-webhook-tls", False),
 }
 
 
 @pytest.mark.parametrize(("component", "question", "answer"), OWN_NAMESPACE.values(), ids=OWN_NAMESPACE.keys())
-def test_component_has_the_required_permissions_in_its_own_namespace(
+def test_component_has_only_the_required_permissions_in_its_own_namespace(
     plane: ControlPlane, component: str, question: str, answer: bool
 ) -> None:
     assert may(plane, name_account(component), question, SYSTEM) is answer
 
 
-def test_aggregated_api_may_read_the_client_ca_configuration(plane: ControlPlane) -> None:
+def test_aggregated_api_but_not_the_webhook_may_read_the_client_ca(plane: ControlPlane) -> None:
     question = "get configmaps:extension-apiserver-authentication"
     assert may(plane, name_account("apiserver"), question, "kube-system")
     assert not may(plane, name_account("webhook"), question, "kube-system")
@@ -160,6 +172,13 @@ USER_ROLES = {
     "list virtualmachineinstancetypes.instancetype.kubevirt.io": ("view", "edit", "admin"),
     "get datavolumes.cdi.kubevirt.io": ("view", "edit", "admin"),
     f"get virtualmachines.{SUBRESOURCES}/expand-spec": ("view", "edit", "admin"),
+    f"update explain-vm-spec.{SUBRESOURCES}": ("view", "edit", "admin"),
+    f"update check-compatibility.{SUBRESOURCES}": ("view", "edit", "admin"),
+    f"update check-fit.{SUBRESOURCES}": ("view", "edit", "admin"),
+    f"update customize-instancetype.{SUBRESOURCES}": ("view", "edit", "admin"),
+    f"update preview-import.{SUBRESOURCES}": ("view", "edit", "admin"),
+    f"update preview-migrate-type.{SUBRESOURCES}": ("view", "edit", "admin"),
+    f"update recommend-instancetypes.{SUBRESOURCES}": ("view", "edit", "admin"),
     "create virtualmachines.kubevirt.io": ("edit", "admin"),
     "patch virtualmachinepreferences.instancetype.kubevirt.io": ("edit", "admin"),
     f"update virtualmachines.{SUBRESOURCES}/start": ("edit", "admin"),
@@ -170,7 +189,7 @@ USER_ROLES = {
 
 
 @pytest.mark.parametrize("role", ["view", "edit", "admin"])
-def test_view_edit_and_admin_roles_cover_our_kinds(
+def test_user_role_grants_exactly_the_listed_permissions(
     installed: Kubectl, plane: ControlPlane, namespace: str, role: str
 ) -> None:
     kubectl = installed.in_namespace(namespace)

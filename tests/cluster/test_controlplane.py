@@ -1,4 +1,4 @@
-"""The control plane of the cluster tests works as a real one."""
+"""The control plane that the cluster tests start: garbage collection, restarts, and reports of missing binaries."""
 
 import signal
 import time

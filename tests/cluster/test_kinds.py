@@ -13,8 +13,8 @@ from virtshape.api.codec import to_tree
 from virtshape.api.kinds import KINDS, Kind, is_custom_resource
 from virtshape.api.schema import structural_schema
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.capability import find_deprecation
 from virtshape.apiserver.encoding.columns import list_columns
+from virtshape.apiserver.supportedverbs import find_deprecation
 
 OURS = [kind for kind in KINDS if is_custom_resource(kind) and kind.group != "snapshot.storage.k8s.io"]
 PREFERRED = {(kind.group, kind.plural): kind for kind in reversed(OURS)}.values()
@@ -38,7 +38,7 @@ def kinds(cluster: Kubectl) -> Kubectl:
 
 
 def walk(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each field below a schema with its path."""
+    """Yield the path and the schema of each field below a schema."""
     for name, nested in (schema.get("properties") or {}).items():
         yield f"{path}.{name}", nested
         yield from walk(nested, f"{path}.{name}")
@@ -131,5 +131,5 @@ DEPRECATED = {kind.api_version: (kind, find_deprecation(kind) or "") for kind in
 
 
 @pytest.mark.parametrize(("kind", "warning"), DEPRECATED.values(), ids=DEPRECATED.keys())
-def test_deprecated_version_gives_a_warning(kinds: Kubectl, kind: Kind, warning: str) -> None:
+def test_deprecated_version_causes_a_warning(kinds: Kubectl, kind: Kind, warning: str) -> None:
     assert warning in kinds.run("get", "--raw", f"/apis/{kind.api_version}/{kind.plural}?limit=1").err

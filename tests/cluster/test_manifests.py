@@ -1,4 +1,4 @@
-"""The output of `virtshape manifests` is accepted by a real API server in one apply, without warnings, repeatedly."""
+"""A real API server accepts the output of `virtshape manifests` in one apply, without warnings, any number of times."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +13,7 @@ VARIANTS = {
     "default": (),
     "all options": ("--catalog", "--cdi"),
     "no runtime": ("--runtime=none",),
+    "no console": ("--console=false",),
     "other namespace and image": ("--namespace=vms", "--image=example.com:5000/a/virtshape:2", "--replicas=3"),
     "cert-manager": ("--webhook-cert=cert-manager",),
     "monitored": ("--service-monitor",),
@@ -24,7 +25,7 @@ STAND_INS = {
 
 
 def define_fake_kind(group: str, kind: str) -> dict[str, Any]:
-    """Build a CRD of another project that accepts any fields."""
+    """Return a stand-in for a CRD of another project, which accepts any fields."""
     plural = f"{kind.lower()}s"
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
@@ -57,7 +58,7 @@ def bare(cluster: Kubectl) -> Kubectl:
 
 @pytest.fixture
 def quiet(bare: Kubectl) -> Iterator[Kubectl]:
-    """The same cluster; webhook configurations are removed after the test."""
+    """The cluster of `bare`, whose webhook configurations are removed after the test."""
     yield bare
     remove_webhooks(bare)
 
@@ -71,7 +72,7 @@ def test_manifests_are_accepted_in_one_apply(quiet: Kubectl, arguments: tuple[st
     wait_for_kinds(quiet)
 
 
-def test_second_apply_changes_nothing_as_yaml_or_json(quiet: Kubectl) -> None:
+def test_second_apply_of_the_manifests_as_yaml_or_json_changes_nothing(quiet: Kubectl) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     for form in ("yaml", "json"):
         ran = quiet.run("apply", "-f", "-", stdin=print_manifests("-o", form))
@@ -99,11 +100,13 @@ FLOWS = {
 
 
 @pytest.mark.parametrize(("component", "path", "flow"), FLOWS.values(), ids=FLOWS.keys())
-def test_components_have_their_own_api_priority_level(quiet: Kubectl, component: str, path: str, flow: str) -> None:
+def test_request_of_a_component_matches_the_flow_schema_of_the_manifests(
+    quiet: Kubectl, component: str, path: str, flow: str
+) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     account = f"--as=system:serviceaccount:virtshape-system:virtshape-{component}"
 
-    def check() -> None:  # a schema takes effect asynchronously
+    def check() -> None:  # a FlowSchema takes effect asynchronously
         schema = quiet.get("flowschema", flow)
         conditions = {each["type"]: each["status"] for each in schema["status"]["conditions"]}
         assert conditions == {"Dangling": "False"}
@@ -115,7 +118,7 @@ def test_components_have_their_own_api_priority_level(quiet: Kubectl, component:
 
 def test_pods_are_admitted_under_the_restricted_policy(quiet: Kubectl) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
-    for component in ("webhook", "controller", "apiserver"):
+    for component in ("webhook", "controller", "apiserver", "console"):
         template = quiet.in_namespace("virtshape-system").get("deployment", f"virtshape-{component}")["spec"][
             "template"
         ]

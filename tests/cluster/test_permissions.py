@@ -156,17 +156,44 @@ EXECS = {
 }
 
 
-def test_aggregated_api_can_exec_into_guest_pods_and_nothing_else(installed: Kubectl, namespace: str) -> None:
+def test_aggregated_api_can_exec_only_stream_commands_in_guest_pods(installed: Kubectl, namespace: str) -> None:
     kubectl = installed.in_namespace(namespace)
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
 
-    def check() -> None:  # a policy takes effect asynchronously
+    def check() -> None:  # a ValidatingAdmissionPolicy takes effect asynchronously
         for name, (pod, container, command, answer) in EXECS.items():
             assert answer in kubectl.run_rejected("exec", user, pod, "-c", container, "--", *command), name
 
     retry(check)
     assert "host assigned" in kubectl.run_rejected("exec", "other", "-c", "compute", "--", "true")
+
+
+REPORT = ("cat", "/run/virtshape/report.json")
+RESIZE = (*EXEC_COMMAND[:3], "resize")
+REPORT_EXECS = {
+    "report": ("virt-launcher-web-0", "compute", REPORT, "does not have a host assigned"),
+    "resize": ("virt-launcher-web-0", "compute", (*RESIZE, "3", "0"), "does not have a host assigned"),
+    "resize of text": ("virt-launcher-web-0", "compute", (*RESIZE, "3", "all"), "may only read the report"),
+    "resize with more": ("virt-launcher-web-0", "compute", (*RESIZE, "3", "0", "0"), "may only read the report"),
+    "other file": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may only read the report"),
+    "second file": ("virt-launcher-web-0", "compute", (*REPORT, "/etc/shadow"), "may only read the report"),
+    "stream command": ("virt-launcher-web-0", "compute", EXEC_COMMAND, "may only read the report"),
+    "other container": ("virt-launcher-web-0", "other", REPORT, "may only read the report"),
+    "other pod": ("other", "compute", REPORT, "may only read the report"),
+}
+
+
+def test_controller_can_only_read_reports_and_resize_guests_in_guest_pods(installed: Kubectl, namespace: str) -> None:
+    kubectl = installed.in_namespace(namespace)
+    kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
+    user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-controller"
+
+    def check() -> None:  # a ValidatingAdmissionPolicy takes effect asynchronously
+        for name, (pod, container, command, answer) in REPORT_EXECS.items():
+            assert answer in kubectl.run_rejected("exec", user, pod, "-c", container, "--", *command), name
+
+    retry(check)
 
 
 POD_CHANGES = {
@@ -182,7 +209,7 @@ def test_aggregated_api_can_only_annotate_guest_pods(installed: Kubectl, namespa
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
 
-    def check() -> None:  # a policy takes effect asynchronously
+    def check() -> None:  # a ValidatingAdmissionPolicy takes effect asynchronously
         for name, (pod, patch, allowed) in POD_CHANGES.items():
             arguments = ("patch", user, "pod", pod, "--type=strategic", "-p", json.dumps(patch))
             if allowed:

@@ -1,7 +1,7 @@
 """
-Tools with a stock KubeVirt and the service account of `virtshape manifests --with-kubevirt`.
+Our tools on a cluster with stock KubeVirt, as the service account of `virtshape manifests --with-kubevirt`.
 
-The control plane has KubeVirt's CRDs at its versions, and none of our components.
+The control plane has our CRDs reduced to KubeVirt's versions, and none of our components.
 """
 
 import json
@@ -61,7 +61,7 @@ REVISION: dict[str, Any] = {
 
 
 def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return a CRD of stock KubeVirt: without v1beta2 instance types and without conversion."""
+    """Return one of our CRDs as in stock KubeVirt: without v1beta2 instance types and without conversion."""
     spec = {key: value for key, value in tree["spec"].items() if key != "conversion"}
     if spec["group"] == "instancetype.kubevirt.io":
         spec["versions"] = [{**one, "storage": True} for one in spec["versions"] if one["name"] == STOCK]
@@ -70,7 +70,7 @@ def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """kubectl as the admin of a control plane with KubeVirt's CRDs and our tool manifests."""
+    """kubectl as the tools' service account, on a control plane with stock CRDs, the catalog and two VMs."""
     directory = tmp_path_factory.mktemp("stock")
     with ControlPlane(require_binaries(), directory / "plane", with_controllers=False) as plane:
         kubectl = Kubectl(find_kubectl(), plane.kubeconfig, directory, "")
@@ -122,6 +122,19 @@ def test_virtctl_recommends_the_smallest_instancetype_of_the_cluster(stock: Kube
     ran = run(stock, "virtctl", "recommend", "--cpu-min", "2", "--preference", "fedora", "--no-dedicated", "-o", "name")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[0] == "virtualmachineclusterinstancetype.instancetype.kubevirt.io/u1.2xmedium"
+
+
+def test_virtctl_recommend_rewrites_a_vm_of_the_cluster_for_its_usage(stock: Kubectl) -> None:
+    usage = ("--usage", "cpu=0.5,memory=1Gi")
+    ran = run(stock, "virtctl", "recommend", "--for-vm", "web", *usage, "--rewrite", "-o", "json")
+    assert ran.returncode == 0, ran.stderr
+    rewritten = json.loads(ran.stdout)
+    assert rewritten["metadata"]["resourceVersion"]
+    assert rewritten["spec"] == {
+        **VM["spec"],
+        "instancetype": {"kind": "VirtualMachineClusterInstancetype", "name": "u1.small"},
+    }
+    assert "spec.template.spec.domain.memory.guest: 4Gi -> 2Gi" in ran.stderr
 
 
 def test_virtctl_reports_drift_from_a_revision_of_kubevirt(stock: Kubectl) -> None:

@@ -1,4 +1,4 @@
-"""KubeVirt's virt-api, the peer of our benchmarks, on a control plane with KubeVirt's own CRDs and webhooks."""
+"""KubeVirt's virt-api, as our benchmarks run it: on a control plane with KubeVirt's own CRDs and webhooks."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ def test_virt_api_rejects_a_vm_that_conflicts_with_its_instancetype(kubevirt: Co
     assert (code, answer["message"]) == (422, f"{webhook}: {conflict}")
 
 
-def test_our_webhooks_in_the_kubevirt_io_domain_have_the_names_of_kubevirt() -> None:
+def test_our_webhooks_in_the_kubevirt_io_domain_have_the_same_names_as_in_kubevirt() -> None:
     printed = subprocess.run([find_program("objects")], capture_output=True, check=True).stdout
     theirs = list_webhooks(json.loads(printed)["items"])
     ours = {name for name in list_webhooks(build_webhooks(Options())) if name.endswith(".kubevirt.io")}

@@ -53,18 +53,18 @@ class FakeCdi:
         self.asked: list[TokenRequest] = []
         self.sent: list[tuple[str, str]] = []
 
-    def give_token(self, user: str, namespace: str, body: JsonObject) -> JsonObject:
-        """Issue a token for a claim."""
+    def issue_token(self, user: str, namespace: str, body: JsonObject) -> JsonObject:
+        """Record a token request and return it with a token in its status."""
         self.asked.append(TokenRequest(user, namespace, body["spec"]["pvcName"]))
         return {**body, "status": {"token": f"t{len(self.asked)}"}}
 
     def find_request(self, authorization: str) -> TokenRequest | None:
-        """Return the request that a token was issued for, or None."""
+        """Return the request for which a token was issued, or None if the token is unknown."""
         found = re.fullmatch(r"Bearer t(\d+)", authorization)
         return self.asked[int(found[1]) - 1] if found and 0 < int(found[1]) <= len(self.asked) else None
 
     def write_upload(self, asked: TokenRequest, path: str, data: bytes) -> None:
-        """Write uploaded data to a claim."""
+        """Write uploaded data to a claim, and mark the claim and its DataVolume as complete."""
         self.sent.append((asked.claim, path))
         self._find_claim(asked.namespace, asked.claim).write_bytes(data)
         volume = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{asked.namespace}/datavolumes/{asked.claim}/status"
@@ -72,7 +72,7 @@ class FakeCdi:
         self._annotate(asked.namespace, asked.claim, FILLED)
 
     def sync(self) -> None:
-        """Advance all claims and DataVolumes by one step."""
+        """Make new DataVolumes and claims ready for uploads."""
         for volume in self._list("/apis/cdi.kubevirt.io/v1beta1/datavolumes"):
             if "upload" in volume["spec"]["source"] and not (volume.get("status") or {}).get("phase"):
                 self._make_claim(volume)
@@ -129,7 +129,7 @@ def _build_handler(cdi: FakeCdi) -> type[BaseHTTPRequestHandler]:
             tokens = TOKENS.fullmatch(self.path)
             asked = cdi.find_request(self.headers.get("Authorization", ""))
             if tokens:
-                given = cdi.give_token(self.headers.get("X-Remote-User", ""), tokens[1], json.loads(body))
+                given = cdi.issue_token(self.headers.get("X-Remote-User", ""), tokens[1], json.loads(body))
                 self._answer(201, json.dumps(given).encode())
             elif self.path in UPLOADS and asked is not None:
                 cdi.write_upload(asked, self.path, body)

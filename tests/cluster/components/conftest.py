@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.components.installation import TIMEOUT, ComponentProcess, Installation
+from tests.cluster.components.installation import HOST, TIMEOUT, ComponentProcess, Installation
 from tests.cluster.install import retry
 from tests.support.controlplane import ControlPlane
 from tests.support.controlplanebinaries import require_binaries
@@ -39,7 +39,7 @@ def cluster(installation: Installation) -> Kubectl:
 
 @pytest.fixture(scope="package")
 def webhook(installation: Installation) -> Iterator[ComponentProcess]:
-    """The running webhooks, trusted by the API server, and the catalog."""
+    """The running webhooks, trusted by the API server, with the catalog installed."""
     with installation.running("webhook") as worker:
         installation.wait_until_trusted()
         installation.add(*(to_tree(item) for item in catalog.load()))
@@ -57,9 +57,19 @@ def aggregated(installation: Installation) -> Iterator[ComponentProcess]:
 
 
 def _check_is_proxied(plane: ControlPlane) -> None:
-    """Check that requests reach the aggregated API, which may happen some time after it is Available."""
+    """Check that requests reach the aggregated API; its APIService may be Available before it receives requests."""
     code, response = plane.request("GET", "/apis/subresources.kubevirt.io/v1")
     assert code == 200, response
+
+
+@pytest.fixture(scope="package")
+def console(installation: Installation) -> Iterator[str]:
+    """The URL of the running web console; at the end, its log must contain neither tokens nor forbidden requests."""
+    with installation.running("console", f"--host={HOST}") as worker:
+        yield f"https://{HOST}:{installation.https['console']}"
+    log = worker.log.read_text()
+    assert "eyJ" not in log, "the log contains a JSON Web Token"
+    assert "forbidden" not in log, log
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """
 virtshape installed on a control plane, with its components as local processes.
 
-Services are routed to this machine; everything else is as `virtshape manifests` prints it. Components use their own
-service accounts. Every process is a child of this one and is stopped by its id.
+Deployments and monitoring are omitted, and Services are routed to this machine; all other objects are applied as
+`virtshape manifests` prints them. Each component is a child process and uses its own service account.
 """
 
 import contextlib
@@ -23,13 +23,15 @@ from tests.support.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
 from virtshape.cluster.manifests.build import build_parts
-from virtshape.cluster.manifests.naming import Component
+from virtshape.cluster.manifests.deployments import list_arguments
+from virtshape.cluster.manifests.naming import SERVING, Component
 from virtshape.cluster.manifests.options import Options
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
 HOST = "127.0.0.1"
 TIMEOUT = 100.0
+LEADER = 'leader_election_master_status{name="virtshape-controller"}'
 LEFT_OUT = ("deployments", "monitoring")
 QUICK = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.3")
 """Short leader election times, so that tests are fast."""
@@ -51,7 +53,7 @@ class ComponentProcess:
         return self._process.pid
 
     def request(self, path: str = "/readyz") -> tuple[int, str]:
-        """Send a request to the health or metrics port."""
+        """Send a request to the health or metrics port; return status and body, or 0 and "" if there is no response."""
         port = self._metrics_port if path == "/metrics" else self._health_port
         connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT / 4)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
@@ -76,7 +78,7 @@ class ComponentProcess:
         return float(found[0].rpartition(" ")[2]) if found else 0.0
 
     def send(self, number: int) -> None:
-        """Send a signal."""
+        """Send a signal to the process."""
         if self._process.poll() is None:
             self._process.send_signal(number)
 
@@ -99,18 +101,18 @@ class Installation:
         self._directory = directory
         self._options = Options(cdi=cdi, catalog=True)
         self._count = 0
-        self.https: dict[Component, int] = {"webhook": find_free_port(), "apiserver": find_free_port()}
+        self.https: dict[Component, int] = {component: find_free_port() for component in SERVING}
 
     def install(self) -> None:
-        """Apply all objects except those that need nodes."""
+        """Apply all objects except Deployments and monitoring; wait until the CRDs are established."""
         parts = build_parts(self._options)
-        wanted = [self._route(tree) for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
-        self.add(*wanted)
+        wanted = [tree for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
+        self.add(*(self._route(tree) for tree in wanted if tree["kind"] != "Deployment"))
         names = [tree["metadata"]["name"] for tree in parts["crds"]]
         self.kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
 
     def add(self, *trees: dict[str, Any]) -> None:
-        """Apply objects."""
+        """Apply objects to the control plane."""
         if trees:
             arguments = ("apply", "--server-side", "-f", "-")
             retry(lambda: self.kubectl(*arguments, stdin=_write(list(trees))))  # a busy server may time out
@@ -125,17 +127,23 @@ class Installation:
             worker.end()
 
     def start(self, component: Component, *arguments: str) -> ComponentProcess:
-        """Start a component with its service account."""
+        """Start a component that uses its own service account."""
         self._count += 1
         health, metrics = find_free_port(), find_free_port()
         kubeconfig, log = (self._directory / f"{component}-{self._count}.{end}" for end in ("kubeconfig", "log"))
         token = self.kubectl.in_namespace(SYSTEM)("create", "token", f"virtshape-{component}", "--duration=2h").strip()
         server = Server(self.plane.url, self.plane.authority.pem)
         kubeconfig.write_text(render_kubeconfig(server, component, token, cluster="test"))
-        line = [str(COMMAND), component, f"--kubeconfig={kubeconfig}", f"--bind={HOST}", "--log-level=debug"]
+        line = [
+            str(COMMAND),
+            list_arguments(component, self._options)[0],
+            f"--kubeconfig={kubeconfig}",
+            f"--bind={HOST}",
+            "--log-level=debug",
+        ]
         line += [f"--health-port={health}", f"--metrics-port={metrics}"]
         if component in self.https:
-            line.append(f"--port={self.https[component]}")
+            line += [f"--port={self.https[component]}", "--shutdown-delay=0"]
         if component == "controller":
             line += ["--launcher-image=launcher:1", *QUICK]
         line += ["--aggregated"] if component == "apiserver" else []

@@ -1,7 +1,7 @@
 """
-A fake kubelet without pods that accepts `exec` requests from an API server.
+A fake kubelet that runs no pods, but accepts `exec` requests from an API server.
 
-It simulates the guest behind the commands that open guest streams.
+It also simulates the guest behind the console, VNC and port commands.
 """
 
 import asyncio
@@ -10,9 +10,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from virtshape.api.launcherpod import REPORT_COMMAND
 from virtshape.apiserver.auth.certificates import Authority, make_key
-from virtshape.apiserver.http import AnyResponse, Handler, Listener
-from virtshape.apiserver.message import Request, Response, Upgrade
+from virtshape.apiserver.http import Handler
+from virtshape.apiserver.listener import Listener
+from virtshape.apiserver.message import AnyResponse, Request, Response, Upgrade
 from virtshape.cluster.tls.context import build_context
 from virtshape.stream.handshake import accept_key, split_list
 
@@ -27,6 +29,9 @@ class FakeCommand:
     def __init__(self, arguments: list[str], commands: list[list[str]], flood: int = 0) -> None:
         self._out: asyncio.Queue[bytes] = asyncio.Queue()
         self._flood = flood
+        if arguments == [*REPORT_COMMAND]:  # sent by the controller, which reads reports; not recorded
+            self._end(json.dumps({"state": "running", "machine": "pc-q35-7.2"}).encode())
+            return
         action = arguments[arguments.index("virtshape.launcher.pod.exec") + 1 :]
         commands.append(action)
         match action:
@@ -60,12 +65,12 @@ class FakeCommand:
 
 
 class FakeKubelet:
-    """Accepts and records commands."""
+    """Accepts exec requests and records their commands."""
 
     def __init__(self) -> None:
         self.commands: list[list[str]] = []
         self.flood = 0
-        """Pieces of output that each command sends first."""
+        """Number of 1 MiB chunks that each command prints before any other output."""
 
     def handle(self, request: Request) -> AnyResponse:
         consent = build_upgrade_headers(request)
@@ -105,7 +110,7 @@ async def serve_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
 
 @asynccontextmanager
 async def run_fake_kubelet() -> AsyncIterator[tuple[FakeKubelet, dict[str, Any]]]:
-    """Run a kubelet with simulated pods; yield it and the status of its node."""
+    """Run a fake kubelet; yield it and the status of its node."""
     kubelet = FakeKubelet()
     async with serve_kubelet(kubelet.handle) as status:
         yield kubelet, status

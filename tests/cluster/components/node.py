@@ -1,8 +1,8 @@
 """
 A fake node that runs launcher pods as local processes: a minimal scheduler and kubelet.
 
-It binds pods, reports their status and serves `exec`. Claims are directories of the node; pods in namespaces without
-claims are ignored. All processes end with the `with` block.
+It binds pods, reports their status and serves `exec`. Claims are directories on the node; pods in namespaces without
+claims are ignored. All processes are stopped when the `with` block ends.
 """
 
 import asyncio
@@ -20,8 +20,7 @@ from tests.cluster.components.sandbox import Sandbox
 from tests.support.controlplane import ControlPlane
 
 from virtshape.api.model import JsonObject
-from virtshape.apiserver.http import AnyResponse
-from virtshape.apiserver.message import Request, Response, Upgrade
+from virtshape.apiserver.message import AnyResponse, Request, Response, Upgrade
 
 NAME = "real"
 PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
@@ -60,7 +59,7 @@ class RunningCommand:
         assert self._process.stdin is not None
         if data[:1] == b"\x00":
             self._process.stdin.write(data[1:])
-            with contextlib.suppress(ConnectionError):  # the command has ended, and its exit is reported
+            with contextlib.suppress(ConnectionError):  # the command has already exited
                 await self._process.stdin.drain()
 
     async def close(self) -> None:
@@ -116,8 +115,8 @@ class Node:
         )
         return Upgrade(RunningCommand(process), consent, join_fragments=True)
 
-    def look(self) -> None:
-        """Advance every pod by one step."""
+    def sync(self) -> None:
+        """Bind, start, stop or remove each pod, as its state requires."""
         code, listing = self._plane.request("GET", PODS)
         for pod in listing["items"] if code == 200 else ():
             metadata = pod["metadata"]
@@ -172,16 +171,20 @@ class Node:
 
     def _report_status(self, pod: JsonObject, path: str, sandbox: Sandbox) -> None:
         """Write the status of a pod if it has changed."""
-        status = sandbox.status
-        container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0, "ready": sandbox.is_ready}
+        status, (spec,) = sandbox.status, pod["spec"]["containers"]
+        has_started = sandbox.passes(spec.get("startupProbe"))
+        is_ready = has_started and sandbox.passes(spec.get("readinessProbe"))
+        container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0}
+        container |= {"started": has_started, "ready": is_ready}
         if status is None:
             phase, state = "Running", {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}}
         else:
             phase = "Failed" if status else "Succeeded"
             state = {"terminated": {"exitCode": status, "message": sandbox.termination_message}}
-            container["ready"] = False
+            container |= {"started": False, "ready": False}
         known = (pod["status"].get("containerStatuses") or [{}])[0]
-        if (pod["status"].get("phase"), known.get("ready")) != (phase, container["ready"]):
+        before = pod["status"].get("phase"), known.get("started"), known.get("ready")
+        if before != (phase, container["started"], container["ready"]):
             reported = {"phase": phase, "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
             merge = {"Content-Type": "application/merge-patch+json"}
             self._plane.request("PATCH", f"{path}/status", {"status": reported}, **merge)
@@ -239,4 +242,4 @@ def _repeat(node: Node, listening: threading.Event, ending: threading.Event) -> 
     listening.wait()
     while not ending.wait(PAUSE):
         with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is being restarted
-            node.look()
+            node.sync()

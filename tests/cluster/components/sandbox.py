@@ -1,7 +1,8 @@
 """
 A minimal container for launcher pods: separate mount and PID namespaces, with the mounts of a pod.
 
-It uses util-linux and runs programs of this machine; writable files are in a directory of the test.
+It is created with unshare and nsenter, and runs programs of this machine; its writable files are in a directory of the
+test.
 """
 
 import contextlib
@@ -13,6 +14,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from virtshape.api.launcherpod import ROOT
 
 TIMEOUT = 120.0
 DEVICES = ("null", "zero", "full", "random", "urandom", "kvm", "net/tun", "vhost-net")
@@ -22,7 +26,7 @@ JOIN_OTHERS = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 
 
 class Sandbox:
-    """A container that runs one command; `run/` of its directory is mounted at /run/virtshape."""
+    """A container that runs one command; the folder `run` in its directory is mounted at /run/virtshape."""
 
     def __init__(self, directory: Path, command: Sequence[str], variables: Mapping[str, str]) -> None:
         self.directory = directory
@@ -61,10 +65,15 @@ class Sandbox:
         """Return the command line that runs a command in the container."""
         return ["nsenter", *JOIN_OTHERS, f"--target={self._find_first()}", "--mount", "--pid", "--wd=/", *command]
 
-    @property
-    def is_ready(self) -> bool:
-        """Return True if the launcher has marked its guest as running."""
-        return (self.directory / "run" / "running").exists()
+    def passes(self, probe: Mapping[str, Any] | None) -> bool:
+        """Return True if the file that the probe checks exists, or if `probe` is None."""
+        if probe is None:
+            return True
+        match probe["exec"]["command"]:
+            case ["test", "-e", path]:
+                return (self.directory / "run" / Path(path).relative_to(ROOT)).exists()
+            case other:
+                raise ValueError(f"unsupported probe: {other}")
 
     @property
     def status(self) -> int | None:
@@ -98,4 +107,4 @@ class Sandbox:
                 if children:
                     return int(children[0])
             time.sleep(0.05)
-        raise ValueError(f"nothing runs in {self.directory}")
+        raise ValueError(f"no container runs in {self.directory}")

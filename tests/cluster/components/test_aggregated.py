@@ -1,4 +1,4 @@
-"""The aggregated subresource API behind a real API server: virtctl, permissions and guest streams."""
+"""The aggregated subresource API, called through a real API server: virtctl, permissions and guest streams."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from tests.cluster.components.kubelet import FakeKubelet, run_fake_kubelet
 from tests.cluster.install import retry
 from tests.e2e.memory import measure_process_growth
 from tests.support.kubectl import Kubectl
+from tests.support.kubevirtdump import DUMP
 from tests.support.podscenarios import NODE, PodDriver
 from tests.support.virtctl import PROGRAM
 
@@ -56,7 +57,7 @@ def build_vm(name: str = "vm1", **spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_subresource_group_is_discovered(installation: Installation, version: str) -> None:
+def test_subresource_api_serves_discovery_and_its_version(installation: Installation, version: str) -> None:
     code, listing = installation.plane.request("GET", f"{GROUP}/{version}")
     assert (code, listing["kind"]) == (200, "APIResourceList")
     assert "virtualmachines/start" in {resource["name"] for resource in listing["resources"]}
@@ -135,13 +136,45 @@ def test_explain_vm_spec_and_check_compatibility_are_served(
     assert (code, status["reason"]) == (404, "NotFound")
 
 
+def test_fit_recommend_and_migrate_type_previews_are_served(
+    installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
+) -> None:
+    del webhook
+    kubectl.apply(build_vm())
+    matcher = kubectl.get("vm", "vm1")["spec"]["instancetype"]
+    named = {"name": matcher["name"], "kind": matcher.get("kind", "")}
+    path = f"{GROUP}/v1/namespaces/{kubectl.namespace}"
+    code, fit = installation.plane.request("PUT", f"{path}/check-fit", {"instancetypes": [named]})
+    assert (code, fit["items"][0]["fits"]) == (200, 0), fit  # the control plane has no nodes
+    code, found = installation.plane.request("PUT", f"{path}/recommend-instancetypes", {"cpuMin": 1})
+    assert code == 200, found
+    body = {"virtualMachine": "vm1", "instancetype": named}
+    code, move = installation.plane.request("PUT", f"{path}/preview-migrate-type", body)
+    assert (code, move["problems"], move["changes"]) == (200, [], []), move
+
+
+def test_objects_of_an_import_preview_can_be_applied(installation: Installation, kubectl: Kubectl) -> None:
+    body = {"files": [{"name": "dump.yaml", "text": DUMP}], "halted": True}
+    code, plan = installation.plane.request("PUT", f"{GROUP}/v1/namespaces/{kubectl.namespace}/preview-import", body)
+    assert (code, plan["problems"]) == (200, []), plan
+    revision = next(item for item in plan["items"] if item["kind"] == "ControllerRevision")
+    assert revision["result"] == "create"
+    tree = json.loads(revision["body"])
+    tree["metadata"]["namespace"] = kubectl.namespace
+    kubectl.apply(tree)
+    stored = kubectl.get("controllerrevision", revision["name"])
+    assert stored["data"]["spec"] == {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}
+
+
 def test_start_of_a_missing_vm_reports_that_it_is_not_found(installation: Installation, kubectl: Kubectl) -> None:
     ran = virtctl(installation, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
     assert 'VM "none" not found' in ran.stderr
 
 
-def test_view_role_may_expand_and_edit_role_may_start_a_vm(webhook: ComponentProcess, kubectl: Kubectl) -> None:
+def test_viewer_may_expand_but_not_start_a_vm_and_editor_may_start_it(
+    webhook: ComponentProcess, kubectl: Kubectl
+) -> None:
     del webhook
     kubectl.apply(build_vm())
     for role in ("view", "edit"):
@@ -156,7 +189,7 @@ def test_view_role_may_expand_and_edit_role_may_start_a_vm(webhook: ComponentPro
 def test_requests_that_bypass_the_api_server_are_rejected(
     installation: Installation, aggregated: ComponentProcess
 ) -> None:
-    """A client that connects directly is unauthenticated, whatever headers and certificate it sends."""
+    """Headers that name a user are trusted only with the certificate of the API server's front proxy."""
     del aggregated
     files = installation.plane.directory
     headers = ("-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
@@ -203,7 +236,7 @@ async def test_pause_and_unpause_run_commands_in_the_guest_pod(
     async with open_guest(installation, namespace) as (_, client, driver, kubelet):
         for action, status in (("pause", "Paused"), ("unpause", "Running")):
             await request_action(client, driver.namespace, "virtualmachineinstances", "vm1", action)
-            await driver.wait_for_status(status)
+            await driver.wait_for(status)
         assert [json.loads(arguments[1])["ask"] for arguments in kubelet.commands] == ["pause", "unpause"]
 
 
@@ -226,7 +259,7 @@ async def test_console_and_port_forwarding_reach_the_guest(
 
 
 @pytest.mark.usefixtures("controller")
-async def test_output_of_a_guest_pod_is_bounded(
+async def test_output_of_a_guest_pod_beyond_the_limit_is_refused(
     installation: Installation, aggregated: ComponentProcess, namespace: str
 ) -> None:
     async with open_guest(installation, namespace) as (_, client, driver, kubelet):

@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from tests.cluster.components.installation import SYSTEM, ComponentProcess, Installation
+from tests.cluster.components.installation import LEADER, SYSTEM, ComponentProcess, Installation
 from tests.cluster.install import TIMEOUT, retry
 from tests.support.kubectl import Kubectl
 
@@ -32,18 +32,18 @@ def build_vm(name: str = "vm1", strategy: str = "Always") -> JsonObject:
 
 
 def find_leaders(*workers: ComponentProcess) -> list[ComponentProcess]:
-    return [worker for worker in workers if worker.read_metric("virtshape_leader") == 1]
+    return [worker for worker in workers if worker.read_metric(LEADER) == 1]
 
 
 def wait_for_leader(*workers: ComponentProcess) -> ComponentProcess:
     """Wait until there is a leader and return it; fail if there are two."""
 
-    def look() -> ComponentProcess:
+    def probe() -> ComponentProcess:
         leaders = find_leaders(*workers)
         assert len(leaders) == 1
         return leaders[0]
 
-    leader: ComponentProcess = retry(look)
+    leader: ComponentProcess = retry(probe)
     return leader
 
 
@@ -63,7 +63,7 @@ def test_killed_leader_is_replaced_and_no_vm_starts_twice(installation: Installa
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
         kubectl.apply(*(build_vm(name) for name in names))
-        leader.end(signal.SIGKILL)  # during the start
+        leader.end(signal.SIGKILL)  # the VMs are still starting
         began = time.monotonic()
         assert wait_for_leader(other) is other
         assert time.monotonic() - began < TIMEOUT / 2
@@ -73,7 +73,9 @@ def test_killed_leader_is_replaced_and_no_vm_starts_twice(installation: Installa
         owners = [pod["metadata"]["ownerReferences"][0]["uid"] for pod in kubectl.get(*PODS)["items"]]
         assert len(set(owners)) == len(names)
         time.sleep(1)
-        retry(lambda: _expect(max(count_starts(kubectl, name) for name in names), 1))  # events are written later
+        retry(
+            lambda: _expect(max(count_starts(kubectl, name) for name in names), 1)
+        )  # events are written asynchronously
         kubectl("delete", "vm", "--all", "--wait=false")
         retry(lambda: _expect(kubectl.get("vm")["items"], []))
 
@@ -85,7 +87,7 @@ def test_stopped_leader_releases_its_lease_at_once(installation: Installation) -
         assert leader.end(signal.SIGTERM) == 0
         began = time.monotonic()
         wait_for_leader(other)
-        assert time.monotonic() - began < 30  # the lease duration is longer
+        assert time.monotonic() - began < 30  # less than the duration of the lease
         lease = installation.kubectl.in_namespace(SYSTEM).get("lease", LEASE)
         assert lease["spec"]["leaseTransitions"] >= 1
 
@@ -122,7 +124,7 @@ def test_controllers_reconnect_after_an_api_server_restart(
     kubectl("delete", "vm", "--all", TIMEOUT_FLAG)
 
 
-def test_dependents_are_deleted_with_their_vm(controller: ComponentProcess, kubectl: Kubectl) -> None:
+def test_revisions_are_deleted_with_their_vm(controller: ComponentProcess, kubectl: Kubectl) -> None:
     """The garbage collector of the cluster deletes revisions by their owner references."""
     del controller
     kubectl.apply(build_vm("owner", "Halted"))
@@ -164,7 +166,9 @@ def test_vm_with_a_data_volume_template_reports_that_cdi_is_missing(
     kubectl("delete", "vm", "disks", TIMEOUT_FLAG)
 
 
-def test_vm_waits_for_an_existing_claim_and_never_changes_it(controller: ComponentProcess, kubectl: Kubectl) -> None:
+def test_vm_starts_once_its_claim_exists_and_does_not_change_the_claim(
+    controller: ComponentProcess, kubectl: Kubectl
+) -> None:
     del controller
     claim = {
         "apiVersion": "v1",
@@ -199,8 +203,13 @@ def test_controller_serves_health_endpoints_metrics_and_json_logs(
             installation.kubectl.in_namespace("kubevirt").get("kv", "kubevirt")["status"]["phase"], "Deployed"
         )
     )
-    for name in ("virtshape_queue_depth", "virtshape_reconciles_total", "virtshape_reconcile_duration_seconds_count"):
-        retry(lambda name=name: _expect(f'{name}{{controller="vm"' in controller.request("/metrics")[1], True))
+    for series in (
+        'workqueue_depth{name="vm"}',
+        'controller_runtime_reconcile_total{controller="vm",result="success"}',
+        'controller_runtime_reconcile_time_seconds_count{controller="vm"}',
+        "virtshape_vm_metrics_omitted",
+    ):
+        retry(lambda series=series: _expect(f"\n{series} " in controller.request("/metrics")[1], True))
     line = json.loads(controller.log.read_text().splitlines()[0])
     assert {"time", "level", "logger", "message"} <= set(line)
 

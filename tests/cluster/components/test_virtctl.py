@@ -36,14 +36,14 @@ def controllers(installation: Installation, webhook: ComponentProcess) -> Iterat
         yield worker
 
 
-def test_client_and_server_versions_are_shown(installation: Installation, virtctl: Virtctl) -> None:
+def test_virtctl_version_shows_client_and_server_versions(installation: Installation, virtctl: Virtctl) -> None:
     lines = virtctl.print("version").splitlines()
     assert [line.split(":")[0] for line in lines] == ["Client Version", "Server Version"]
     _, reported = installation.plane.request("GET", "/apis/subresources.kubevirt.io/v1/version")
     assert json.loads(virtctl.print("version", "-o", "json"))["serverVersion"] == reported
 
 
-def test_created_manifests_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_manifests_of_virtctl_create_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
     size = virtctl.print("create", "instancetype", "--name", "mine", "--cpu", "2", "--memory", "3Gi")
     preference = virtctl.print("create", "preference", "--name", "likes", "--machine-type", "q35")
     arguments = ("--instancetype", "virtualmachineinstancetype/mine", "--preference", "virtualmachinepreference/likes")
@@ -112,7 +112,7 @@ def test_exposed_service_selects_the_pod_of_the_vm(
     eventually(lambda: find_pods() == ["virt-launcher"] or None, lambda: str(kubectl.get("vmi", "web")))
 
 
-def test_ssh_key_is_added_and_removed(each_virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_virtctl_adds_and_removes_an_ssh_key(each_virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_vm("web"))
     options = ("web", "--user", "jdoe", "--value", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOne")
     each_virtctl.print("credentials", "add-ssh-key", *options)
@@ -123,12 +123,15 @@ def test_ssh_key_is_added_and_removed(each_virtctl: Virtctl, kubectl: Kubectl) -
     assert not kubectl.get("secret", secret).get("data")
 
 
-def test_log_verbosity_is_changed_and_permitted_devices_are_shown(
+def test_virtctl_changes_log_verbosity_and_shows_permitted_devices(
     each_virtctl: Virtctl, controllers: ComponentProcess
 ) -> None:
     """The controllers create the KubeVirt object that the commands read and change."""
     del controllers
-    eventually(lambda: each_virtctl("adm", "log-verbosity", "--virt-api=5").status == 0 or None, lambda: "no KubeVirt")
+    eventually(
+        lambda: each_virtctl("adm", "log-verbosity", "--virt-api=5").status == 0 or None,
+        lambda: "there is no KubeVirt object",
+    )
     assert each_virtctl.print("adm", "log-verbosity", "--virt-api") == "virt-api=5\n"
     assert each_virtctl("adm", "log-verbosity", "--reset").status == 0
     assert "Permitted Devices" in each_virtctl.print("permitted-devices", "-n", "kubevirt")
@@ -158,7 +161,7 @@ def test_created_manifest_with_a_misspelled_instancetype_is_rejected(virtctl: Vi
     assert "did you mean u1.medium" in kubectl.run_rejected("apply", "-f", "-", stdin=vm)
 
 
-def test_instancetype_of_the_server_is_customized(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_customize_copies_an_instancetype_from_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
     for source, name, vcpus, memory in (("u1.medium", "large", 4, "4Gi"), ("vminstancetype/odd", "even", 4, "5Gi")):
         made = virtctl.print("customize", source, "--name", name, "--vcpus", "4")
@@ -169,7 +172,7 @@ def test_instancetype_of_the_server_is_customized(virtctl: Virtctl, kubectl: Kub
     assert (missing.status, "did you mean u1.medium" in missing.err) == (1, True), missing.err
 
 
-def test_recommend_finds_the_smallest_instancetype_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_recommend_lists_the_smallest_matching_instancetype_first(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_instancetype("odd", vcpus=3, memory="5Gi"))
     command = (
         "recommend",
@@ -188,7 +191,26 @@ def test_recommend_finds_the_smallest_instancetype_of_the_server(virtctl: Virtct
     assert any(one.startswith("virtualmachineclusterinstancetype.") for one in others)
 
 
-def test_drift_reports_a_changed_instancetype(
+def test_fit_counts_the_launcher_pods_that_a_node_can_still_run(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    offered = {"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "9Gi", "devices.kubevirt.io/kvm": "1k"}
+    labels = {"kubernetes.io/arch": "amd64"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "roomy", "labels": labels}}
+    container = {"name": "a", "image": "none", "resources": {"requests": {"memory": "3Gi"}}}
+    busy = {"nodeName": "roomy", "containers": [container]}
+    kubectl.apply({**node, "status": {"allocatable": offered, "capacity": offered}})
+    try:
+        kubectl("patch", "node", "roomy", "-p", '{"spec": {"taints": null}}')
+        kubectl.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "busy"}, "spec": busy})
+        counted = json.loads(virtctl.print("fit", "u1.small", "--node", "roomy", "-o", "json"))
+        assert counted["nodes"] == [
+            {"node": "roomy", "fits": 2, "blockedBy": ["has 480Mi of memory left, 2320Mi needed"]}
+        ]
+    finally:
+        kubectl("delete", "node", "roomy")
+        kubectl("delete", "pod", "busy", "--force", "--ignore-not-found")
+
+
+def test_drift_reports_a_changed_and_then_deleted_instancetype(
     virtctl: Virtctl, kubectl: Kubectl, controllers: ComponentProcess
 ) -> None:
     del controllers
@@ -226,7 +248,7 @@ def test_upload_without_cdi_is_rejected_before_anything_is_created(
     assert kubectl.get("pvc")["items"] == []
 
 
-def test_volumes_of_running_vms_cannot_be_changed(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_addvolume_and_removevolume_are_refused_on_a_cluster(virtctl: Virtctl, kubectl: Kubectl) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     kubectl.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec})
     for command in ("addvolume", "removevolume"):

@@ -17,6 +17,7 @@ from tests.cluster.components.cdi import STORAGE, FakeCdi, TokenRequest, run_fak
 from tests.cluster.components.installation import ComponentProcess, Installation
 from tests.cluster.components.node import Node, run_node
 from tests.support import guestagent, sshd
+from tests.support.controlplane import ControlPlane
 from tests.support.demo import PROMPT, find_free_port, get_demo
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
@@ -32,7 +33,7 @@ from virtshape.launcher.node.requirements import find_missing_packages
 PLACE = "guests"
 NAME = "served"
 START = sshd.START + "".join(guestagent.START.splitlines(keepends=True)[2:])
-"""Unpacks the second disk and starts an ssh server and an agent."""
+"""Script for the guest: unpack the second disk, and start an ssh server and the guest agent."""
 BOOTED = "the agent runs"
 BOOT_SECONDS = 600.0
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
@@ -42,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The files of the demo guest; skips on machines that cannot run guests."""
     if missing_packages := find_missing_packages():
-        pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
+        pytest.skip(f"guests cannot run: install {', '.join(missing_packages)}")
     return get_demo(request.config)
 
 
@@ -73,21 +74,21 @@ def key(home: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, home: Path) -> Iterator[Virtctl]:
-    """virtctl in a namespace with a VM whose guest runs an ssh server and an agent."""
+    """virtctl in a namespace with a VM whose guest runs an ssh server and a guest agent."""
     installation.plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": PLACE}})
     virtctl = Virtctl(installation.plane.kubeconfig, home, PLACE)
     shutil.copy(demo.disk, node.find_claim(PLACE, "root"))
     shutil.copy(pack(home, key), node.find_claim(PLACE, "luggage"))
     kubectl = installation.kubectl.in_namespace(PLACE)
     kubectl.apply(build_claim("root"), build_claim("luggage"), build_guest(NAME, START, root="root", luggage="luggage"))
-    wait_for_text(virtctl, node, NAME, BOOTED)
+    wait_for_text(installation.plane, virtctl, node, NAME, BOOTED)
     yield virtctl
     kubectl("delete", "vm", NAME, "--timeout=100s")
 
 
 @pytest.fixture(params=["virtshape", "kubevirt"])
 def client(request: pytest.FixtureRequest, guest: Virtctl, installation: Installation, home: Path) -> Virtctl:
-    """Our virtctl, and KubeVirt's own."""
+    """Our virtctl, then KubeVirt's own."""
     return guest if request.param == "virtshape" else open_kubevirts(installation, home, PLACE)
 
 
@@ -97,7 +98,7 @@ def open_kubevirts(installation: Installation, home: Path, namespace: str) -> Vi
 
 
 def pack(home: Path, key: Path) -> Path:
-    """Build an archive with an ssh server and an agent."""
+    """Build an archive with an ssh server and a guest agent, and return its path; skip the test if that fails."""
     try:
         parts = (
             sshd.build_sshd(home / "sshd", key.with_suffix(".pub").read_text()),
@@ -118,13 +119,13 @@ def pack(home: Path, key: Path) -> Path:
 
 
 def build_claim(name: str) -> JsonObject:
-    """Build a claim, for which the node has a directory."""
+    """Return a claim of 64Mi."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
 
 def build_guest(name: str, seed: str = "", **claims: str) -> JsonObject:
-    """Build a VM with these claims as disks and a script that its guest runs first."""
+    """Return a VM with these claims as disks and with a script that its guest runs at boot."""
     volumes: list[JsonObject] = [
         {"name": disk, "persistentVolumeClaim": {"claimName": claim}} for disk, claim in claims.items()
     ]
@@ -143,16 +144,39 @@ def build_guest(name: str, seed: str = "", **claims: str) -> JsonObject:
     }
 
 
-def wait_for_text(virtctl: Virtctl, node: Node, name: str, text: str, times: int = 1) -> None:
-    """Wait until a guest has printed a text on its console."""
-    eventually(
-        lambda: virtctl.read_log(name).count(text) >= times or None,
-        lambda: f"no {text!r} of {name}: {virtctl.read_log(name)[-2000:]}\n{node.read_logs()}",
-        BOOT_SECONDS,
-    )
+def wait_for_text(plane: ControlPlane, virtctl: Virtctl, node: Node, name: str, text: str, times: int = 1) -> None:
+    """Wait until a guest has printed this text on its console, and check that virtctl prints the text too."""
+    path = f"/apis/subresources.kubevirt.io/v1/namespaces/{virtctl.namespace}/virtualmachineinstances/{name}/consolelog"
+
+    def probe() -> bool | None:
+        code, log = plane.request("GET", path)
+        return (code == 200 and log.count(text) >= times) or None
+
+    def describe() -> str:
+        return f"no {text!r} of {name}: {virtctl.read_log(name)[-2000:]}\n{node.read_logs()}"
+
+    # Each request starts a process in the pod, which takes CPU time that the guest needs.
+    eventually(probe, describe, BOOT_SECONDS, pause=2.0)
+    assert virtctl.read_log(name).count(text) >= times
 
 
-def test_vnc_proxy_is_a_vnc_server(client: Virtctl) -> None:
+def test_instance_status_has_the_machine_type_volumes_and_address(guest: Virtctl, installation: Installation) -> None:
+    kubectl = installation.kubectl.in_namespace(guest.namespace)
+
+    def look() -> JsonObject | None:
+        status: JsonObject = kubectl.get("vmi", NAME)["status"]
+        types = {one["type"] for one in status["conditions"] if one["status"] == "True"}
+        return status if {"Ready", "AgentConnected"} <= types else None
+
+    status = eventually(look, lambda: str(kubectl.get("vmi", NAME)["status"]), BOOT_SECONDS, pause=1.0)
+    assert re.fullmatch(r"pc-q35-\d+\.\d+", status["machine"]["type"])
+    volumes = {one["name"]: one.get("target") for one in status["volumeStatus"]}
+    assert set(volumes) == {"root", "luggage", "seed"}
+    assert all(volumes.values()), volumes
+    assert status["interfaces"][0]["ipAddress"] == "10.1.2.3"
+
+
+def test_virtctl_vnc_proxy_serves_the_vnc_protocol(client: Virtctl) -> None:
     process = client.start("vnc", NAME, "--proxy-only")
     assert process.stdout is not None
     port = next(json.loads(line)["port"] for line in process.stdout if '"port"' in line)
@@ -179,11 +203,11 @@ def test_user_runs_a_command_at_the_console(client: Virtctl, time: str) -> None:
         assert terminal.is_restored()
 
 
-def test_port_is_forwarded_into_the_guest(client: Virtctl) -> None:
+def test_virtctl_forwards_a_port_into_the_guest(client: Virtctl) -> None:
     port = find_free_port()
     process = client.start("port-forward", f"vm/{NAME}", f"{port}:80")
 
-    def look() -> JsonObject | None:
+    def probe() -> JsonObject | None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=TIMEOUT) as answer:
                 shape: JsonObject = json.load(answer)
@@ -191,7 +215,7 @@ def test_port_is_forwarded_into_the_guest(client: Virtctl) -> None:
         except (OSError, http.client.HTTPException):  # virtctl does not listen, or the guest's network is not up yet
             return None
 
-    assert eventually(look, lambda: "the port is not open")["memoryMiB"] == 256
+    assert eventually(probe, lambda: "the port is not open")["memoryMiB"] == 256
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0
@@ -211,14 +235,14 @@ def test_user_logs_in_with_ssh_and_copies_files(client: Virtctl, key: Path, tmp_
     assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
 
 
-def test_guest_agent_information_is_printed(client: Virtctl) -> None:
+def test_virtctl_prints_guest_agent_information(client: Virtctl) -> None:
     def ask(question: str) -> JsonObject:
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             ran = client(question, NAME)
             reported: JsonObject | None = ran.tree if ran.status == 0 else None
             return reported
 
-        return eventually(look, lambda: client(question, NAME).err)  # retry until the agent answers
+        return eventually(probe, lambda: client(question, NAME).err)  # retry until the agent answers
 
     assert ask("guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask("userlist")["items"] == []
@@ -226,7 +250,7 @@ def test_guest_agent_information_is_printed(client: Virtctl) -> None:
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_guest_is_paused_and_unpaused(installation: Installation, client: Virtctl) -> None:
+def test_virtctl_pauses_and_unpauses_a_guest(installation: Installation, client: Virtctl) -> None:
     kubectl = installation.kubectl.in_namespace(PLACE)
     for action, status in (("pause", "Paused"), ("unpause", "Running")):
         assert client(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
@@ -234,14 +258,14 @@ def test_guest_is_paused_and_unpaused(installation: Installation, client: Virtct
 
 
 @pytest.mark.parametrize("action", ["soft-reboot", "reset"])
-def test_reset_reboots_the_guest_in_the_same_instance(
+def test_soft_reboot_and_reset_do_not_replace_the_instance(
     installation: Installation, node: Node, guest: Virtctl, client: Virtctl, action: str
 ) -> None:
     kubectl, boots = installation.kubectl.in_namespace(PLACE), guest.read_log(NAME).count(BOOTED)
     uid = kubectl.get("vmi", NAME)["metadata"]["uid"]
     ran = client(action, NAME)
     assert (ran.status, ran.out) == (0, f"VMI {NAME} was scheduled to {action}\n"), ran.err
-    wait_for_text(guest, node, NAME, BOOTED, boots + 1)
+    wait_for_text(installation.plane, guest, node, NAME, BOOTED, boots + 1)
     assert kubectl.get("vmi", NAME)["metadata"]["uid"] == uid
 
 
@@ -259,7 +283,7 @@ def upload(virtctl: Virtctl, kind: str, image: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_image_is_uploaded_through_cdi(
+def test_virtctl_uploads_an_image_through_cdi(
     installation: Installation, node: Node, cdi: FakeCdi, demo: DemoGuest, home: Path, kubectl: Kubectl, kind: str
 ) -> None:
     said = upload(Virtctl(installation.plane.kubeconfig, home, kubectl.namespace), kind, demo.disk)
@@ -278,7 +302,7 @@ def test_image_is_uploaded_through_cdi(
 
 
 @pytest.mark.usefixtures("cdi")
-def test_image_is_uploaded_by_kubevirts_own_virtctl(
+def test_kubevirts_own_virtctl_uploads_an_image(
     installation: Installation, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl
 ) -> None:
     virtctl = open_kubevirts(installation, home, kubectl.namespace)
@@ -304,11 +328,11 @@ def test_vm_boots_from_an_uploaded_image(
     }
     kubectl.apply(vm)
     assert kubectl.get("vm", "booted")["spec"]["instancetype"]["name"] == "u1.nano"
-    wait_for_text(virtctl, node, "booted", PROMPT)
+    wait_for_text(installation.plane, virtctl, node, "booted", PROMPT)
     kubectl("delete", "vm", "booted", "--timeout=100s")
 
 
-def test_upload_rejected_by_the_proxy_leaves_no_objects(
+def test_objects_of_an_upload_rejected_by_the_proxy_are_deleted(
     installation: Installation, cdi: FakeCdi, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "disk.img").write_bytes(b"image")
@@ -317,4 +341,4 @@ def test_upload_rejected_by_the_proxy_leaves_no_objects(
     ran = virtctl("image-upload", "pvc", "disk", "--size", "64Mi", "--image-path", home / "disk.img")
     assert (ran.status, "unexpected return value 401" in ran.err) == (1, True), ran.err
     assert ran.out.endswith(f"PersistentVolumeClaim {kubectl.namespace}/disk deleted\n")
-    eventually(lambda: not kubectl.get("pvc")["items"] or None, lambda: "a claim is left")
+    eventually(lambda: not kubectl.get("pvc")["items"] or None, lambda: "the claim was not deleted")

@@ -71,7 +71,7 @@ def test_rejected_vm_has_machine_readable_causes(installation: Installation, kub
     assert fields == ["spec.template.spec.domain.cpu.cores", "spec.template.spec.domain.memory.guest"]
 
 
-def test_admission_warnings_reach_the_client(kubectl: Kubectl) -> None:
+def test_admission_warnings_are_returned_to_the_client(kubectl: Kubectl) -> None:
     preference = {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachinePreference",
@@ -83,14 +83,14 @@ def test_admission_warnings_reach_the_client(kubectl: Kubectl) -> None:
     assert "Warning:" in ran.err
 
 
-def test_dry_run_gets_the_same_response_and_stores_nothing(kubectl: Kubectl) -> None:
+def test_dry_run_applies_defaults_and_stores_nothing(kubectl: Kubectl) -> None:
     tree = json.loads(kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", stdin=json.dumps(build_vm("dry"))))
     assert tree["spec"]["template"]["spec"]["domain"]["firmware"]["uuid"]
     assert kubectl.get("vm")["items"] == []
 
 
 def test_instancetype_can_be_used_immediately_after_its_creation(kubectl: Kubectl) -> None:
-    """The webhook asks the API server before it rejects a reference that its cache does not have."""
+    """The webhook queries the API server before it rejects a reference to an object that its cache does not have."""
     for number in range(10):
         name = f"t{number}"
         kubectl.apply(build_type(name, 1))
@@ -120,7 +120,25 @@ def test_invalid_instancetype_is_rejected(kubectl: Kubectl) -> None:
     assert "spec.cpu.guest" in reported
 
 
-def test_only_the_controllers_may_change_an_instance(kubectl: Kubectl) -> None:
+def test_retired_instancetype_is_refused_for_new_vms_only(kubectl: Kubectl) -> None:
+    kubectl.apply(build_type("old", 1))
+    matcher = {"name": "old", "kind": "VirtualMachineInstancetype"}
+    kubectl.apply(build_vm("kept", instancetype=matcher))
+    reported = kubectl.run_rejected("label", "vmf", "old", "virtshape.io/lifecycle=obsolete")
+    assert "must be active, deprecated or retired" in reported
+    kubectl("annotate", "vmf", "old", "virtshape.io/replacement=VirtualMachineClusterInstancetype/u1.small")
+    kubectl("label", "vmf", "old", "virtshape.io/lifecycle=retired")
+    assert kubectl("get", "vmf", "old", "-o", "wide", "--no-headers").split()[-1] == "retired"
+
+    new = json.dumps(build_vm("new", instancetype=matcher))
+    # The webhook's cache may contain the active instance type for a moment.
+    reported = retry(lambda: kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=new))
+    assert "use VirtualMachineClusterInstancetype/u1.small instead" in reported
+    edit = json.dumps({"spec": {"template": {"metadata": {"labels": {"team": "blue"}}}}})
+    assert "the VM keeps its stored revision" in kubectl.run("patch", "vm", "kept", "--type=merge", "-p", edit).err
+
+
+def test_user_cannot_change_the_spec_of_an_instance(kubectl: Kubectl) -> None:
     vmi = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -150,7 +168,7 @@ def test_user_cannot_set_reserved_labels_of_an_instance(kubectl: Kubectl) -> Non
     assert "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited" in reported
 
 
-def test_deletion_of_a_revision_in_use_gives_a_warning(kubectl: Kubectl) -> None:
+def test_deletion_of_a_revision_in_use_causes_a_warning(kubectl: Kubectl) -> None:
     size = build_type("u1.small", 1, "VirtualMachineClusterInstancetype")
     revision: JsonObject = {
         "apiVersion": "apps/v1",
@@ -175,13 +193,13 @@ def test_deletion_of_a_revision_in_use_gives_a_warning(kubectl: Kubectl) -> None
 
 
 def _find_warning(kubectl: Kubectl) -> str:
-    """Return the warning; raise an error if the API server does not call a newly installed webhook yet."""
+    """Return the warning of a dry run; fail if there is none, because the API server does not call the webhook yet."""
     warning = kubectl.run("delete", "controllerrevision", "kept", "--dry-run=server").err.strip()
     assert warning
     return warning
 
 
-def test_configuration_is_validated_and_unknown_fields_give_warnings(installation: Installation) -> None:
+def test_invalid_configuration_is_rejected_and_unknown_fields_cause_warnings(installation: Installation) -> None:
     kubectl = installation.kubectl.in_namespace("kubevirt")
     tree: JsonObject = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}
     unknown = {**tree, "spec": {"configuration": {"vmRolloutStrategie": "Stage"}}}
@@ -210,7 +228,7 @@ def test_instancetype_is_converted_between_versions_on_read_and_write(
         assert {item["apiVersion"] for item in listing["items"]} == {f"instancetype.kubevirt.io/{other}"}
 
 
-def test_clone_across_namespaces_needs_permission(installation: Installation, kubectl: Kubectl) -> None:
+def test_clone_across_namespaces_requires_permission(installation: Installation, kubectl: Kubectl) -> None:
     kubectl("create", "rolebinding", "ann", "--clusterrole=admin", "--user=ann")
     retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
     template = {
@@ -235,13 +253,15 @@ def test_clone_across_namespaces_needs_permission(installation: Installation, ku
 
 
 def test_webhook_response_times_are_exported_as_metrics(webhook: ComponentProcess, kubectl: Kubectl) -> None:
-    count = 'virtshape_webhook_duration_seconds_count{path="/admit/mutate"}'
-    within = 'virtshape_webhook_duration_seconds_bucket{path="/admit/mutate",le="+Inf"}'
+    count = 'controller_runtime_webhook_latency_seconds_count{webhook="/admit/mutate"}'
+    within = 'controller_runtime_webhook_latency_seconds_bucket{le="+Inf",webhook="/admit/mutate"}'
     before = _read(webhook.request("/metrics")[1], count)
     for number in range(3):
         kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(build_vm(f"q{number}")))
     text = webhook.request("/metrics")[1]
     assert _read(text, count) == _read(text, within) >= before + 3
+    verdicts = 'virtshape_admission_verdicts_total{group="kubevirt.io",operation="CREATE",reason="",'
+    assert f'{verdicts}resource="virtualmachines",type="mutating",verdict="allowed"}}' in text
 
 
 def _read(text: str, name: str) -> float:
@@ -249,10 +269,10 @@ def _read(text: str, name: str) -> float:
     return next(found, 0.0)
 
 
-def test_replicas_recreate_and_share_a_lost_certificate(
+def test_webhook_replaces_a_lost_certificate_with_one_that_the_api_server_trusts(
     installation: Installation, webhook: ComponentProcess, kubectl: Kubectl
 ) -> None:
-    """When the Secret is emptied, both replicas serve the new certificate and the API server trusts it."""
+    """When its Secret is emptied, the webhook issues a new certificate and updates all CA bundles."""
     del webhook
     empty = '[{"op":"remove","path":"/data"}]'
     before = installation.kubectl.in_namespace(SYSTEM).get("secret", "virtshape-webhook-tls")["data"]["ca.crt"]
@@ -273,8 +293,8 @@ def test_replicas_recreate_and_share_a_lost_certificate(
     retry(check)
 
 
-def test_vm_writes_are_rejected_while_no_webhook_runs(installation: Installation, kubectl: Kubectl) -> None:
-    """Without a webhook, only writes of VMs fail; reads and other writes succeed."""
+def test_new_vms_are_rejected_while_no_webhook_runs(installation: Installation, kubectl: Kubectl) -> None:
+    """Reads, changes of a VM's labels and writes of other kinds succeed."""
     kubectl.apply(build_vm())
     configuration = installation.kubectl.get("mutatingwebhookconfiguration", "virtshape")
     silent = find_free_port()
@@ -308,7 +328,7 @@ def _bare(tree: JsonObject) -> str:
 
 
 def test_webhook_exits_cleanly_on_sigterm(installation: Installation, webhook: ComponentProcess) -> None:
-    """Start a second replica, stop it, and check its exit status and the time that it takes."""
+    """Start a second replica, stop it, and check its exit status and how long the shutdown takes."""
     del webhook
     port = installation.https["webhook"]
     installation.https["webhook"] = 0
@@ -338,7 +358,7 @@ def configure(installation: Installation, **configuration: Any) -> None:
     assert code == 200, answer
 
 
-def test_host_disks_and_devices_need_the_administrators_permission(
+def test_host_disks_and_devices_require_the_administrators_permission(
     installation: Installation, kubectl: Kubectl
 ) -> None:
     configure(installation)
@@ -365,8 +385,10 @@ def test_host_disks_and_devices_need_the_administrators_permission(
         configure(installation)
 
 
-def test_data_source_refers_only_to_claims_its_author_may_clone(installation: Installation, kubectl: Kubectl) -> None:
-    """Without this check, a VM could clone other content than the content checked at admission."""
+def test_data_source_can_refer_only_to_claims_that_its_author_may_clone(
+    installation: Installation, kubectl: Kubectl
+) -> None:
+    """Without this check, a VM could clone content that was not checked at admission."""
     kinds = [kind for kind in build_definitions(Options(cdi=True)) if kind["spec"]["names"]["kind"] == "DataSource"]
     installation.kubectl.apply(
         *({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds)
@@ -390,7 +412,7 @@ def test_data_source_refers_only_to_claims_its_author_may_clone(installation: In
 
 
 def test_inference_does_not_reveal_a_claim_of_another_namespace(installation: Installation, kubectl: Kubectl) -> None:
-    """The mutating webhook infers before the validating webhook checks the permission to clone."""
+    """The mutating webhook reads the claim's labels before the validating webhook checks the permission to clone."""
     name, labels = f"golden-{kubectl.namespace}", {"instancetype.kubevirt.io/default-instancetype": "top-secret"}
     claim = {
         "apiVersion": "v1",

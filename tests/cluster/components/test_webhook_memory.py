@@ -13,7 +13,8 @@ from socket import create_connection
 
 import pytest
 from tests.cluster.components.installation import HOST, TIMEOUT, ComponentProcess, Installation
-from tests.e2e.memory import MIB, measure_process_growth, send_until_blocked
+from tests.e2e.memory import measure_process_growth, send_until_blocked
+from tests.support.memory import MIB
 
 from virtshape.cluster.manifests import naming
 from virtshape.cluster.webhook.handler import MAX_REVIEW_BYTES
@@ -80,7 +81,7 @@ def read_all(connection: ssl.SSLSocket) -> bytes:
 
 @pytest.fixture
 def worker(installation: Installation, webhook: ComponentProcess) -> Iterator[ComponentProcess]:
-    """The running webhook; it must respond after the test."""
+    """The running webhook, which must still respond after the test."""
     yield webhook
     with connect(installation) as connection:
         connection.sendall(format_request(build_review(), b"connection: close"))
@@ -98,7 +99,7 @@ def suspend_apiserver(installation: Installation) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def test_large_reviews_at_the_same_time_stay_below_the_memory_limit_of_the_pod(
+def test_concurrent_large_reviews_stay_below_the_memory_limit_of_the_pod(
     installation: Installation, worker: ComponentProcess
 ) -> None:
     values = (MAX_REVIEW_BYTES - len(build_review())) // 3
@@ -118,12 +119,12 @@ def test_large_reviews_at_the_same_time_stay_below_the_memory_limit_of_the_pod(
 
 
 def wait_until_idle(pid: int) -> None:
-    """Wait until a process has used no CPU time for three seconds."""
+    """Wait until a process has used almost no CPU time for three seconds."""
     used, since = -1.0, time.monotonic()
     while time.monotonic() - since < 3.0:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         now = float(fields[11]) + float(fields[12])
-        if now > used + 5:  # in hundredths of a second; timers use some CPU time
+        if now > used + 5:  # allow 5 clock ticks, because timers use some CPU time
             used, since = now, time.monotonic()
         time.sleep(0.1)
 

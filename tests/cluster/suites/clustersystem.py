@@ -31,7 +31,7 @@ from virtshape.controllers.manager import Controllers
 from virtshape.controllers.storage.protocol import Storage
 from virtshape.controllers.vmi.launcher import SimulatedLauncher
 from virtshape.controllers.vmi.nodefit import NO_LAUNCHER
-from virtshape.standalone.runtime import LauncherName
+from virtshape.standalone.guestruntimes import LauncherName
 from virtshape.standalone.storage.layout import PROVISIONER
 from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
@@ -50,8 +50,11 @@ LEFT = (
     f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions",
     f"/api/v1/namespaces/{NAMESPACE}/configmaps",
     f"/apis/instancetype.kubevirt.io/v1beta2/namespaces/{NAMESPACE}/virtualmachineinstancetypes",
+    f"/apis/instancetype.kubevirt.io/v1beta2/namespaces/{NAMESPACE}/virtualmachinepreferences",
     "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes",
     "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterpreferences",
+    "/apis/flavor.kubevirt.io/v1alpha1/virtualmachineclusterflavors",
+    "/apis/flavor.kubevirt.io/v1alpha1/virtualmachineclusterflavorpreferences",
     "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts",
 )
 EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
@@ -65,7 +68,7 @@ ANYWHERE: JsonObject = {"matchExpressions": [{"key": "kubernetes.io/hostname", "
 MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
-class Locating:
+class NodeAffinityClient:
     """A client that adds node affinity to volumes, because a cluster rejects local volumes without it."""
 
     def __init__(self, client: Client) -> None:
@@ -104,9 +107,9 @@ class ClusterSystem(ControlledSystem):
             if launcher == "simulate":
                 controllers = Controllers(client, SimulatedLauncher(), supervisor=supervisor)
             else:
-                storage = await stack.enter_async_context(self._storing())
+                storage = await stack.enter_async_context(self._open_storage())
                 controllers = Controllers(
-                    Locating(client), supervisor=supervisor, storage=storage, no_launcher_reason=NO_LAUNCHER
+                    NodeAffinityClient(client), supervisor=supervisor, storage=storage, no_launcher_reason=NO_LAUNCHER
                 )
             await stack.enter_async_context(controllers.running())
             yield controllers
@@ -121,7 +124,7 @@ class ClusterSystem(ControlledSystem):
                     yield controllers
 
     @contextlib.asynccontextmanager
-    async def _storing(self) -> AsyncIterator[Storage]:
+    async def _open_storage(self) -> AsyncIterator[Storage]:
         """Provide the storage and the default storage class of the standalone server."""
         assert self.directory is not None
         await self.create(STORAGE_CLASS)
@@ -134,7 +137,7 @@ class ClusterSystem(ControlledSystem):
 
 @contextlib.asynccontextmanager
 async def open_cluster_system(installation: Installation, directory: Path) -> AsyncIterator[ClusterSystem]:
-    """Open the control plane of an installation, empty and without controllers."""
+    """Yield the control plane of an installation, emptied and without running controllers."""
     plane = installation.plane
     clean(plane)
     account = plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller", "system:masters")
@@ -155,14 +158,14 @@ def clean(plane: ControlPlane) -> None:
     """Delete all objects of earlier tests, and remove their finalizers."""
     deadline = time.monotonic() + TIMEOUT
     plane.request("DELETE", "/api/v1/namespaces/team")
-    while left := [one for path in LEFT for one in _clear(plane, path)] + list(_find_namespace(plane)):
-        assert time.monotonic() < deadline, f"still there: {left}"
+    while left := [one for path in LEFT for one in _clear(plane, path)] + list(_clear_namespace(plane)):
+        assert time.monotonic() < deadline, f"objects were not deleted: {left}"
         time.sleep(0.05)
     plane.request("DELETE", EVENTS)
 
 
 def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
-    """Delete all objects at a path, and return the objects that still exist."""
+    """Delete all objects at a path and remove their finalizers; yield the path of each object that was found."""
     code, listing = plane.request("GET", path)
     if code == 429:  # new kinds are not served immediately
         yield path
@@ -176,8 +179,8 @@ def _clear(plane: ControlPlane, path: str) -> Iterator[str]:
         yield f"{path}/{item['metadata']['name']}"
 
 
-def _find_namespace(plane: ControlPlane) -> Iterator[str]:
-    """Return the namespace that some tests create if it still exists, and remove finalizers of its instances."""
+def _clear_namespace(plane: ControlPlane) -> Iterator[str]:
+    """Delete the VMs and instances in the namespace `team`; yield the path of each one found, then `team`."""
     if plane.request("GET", "/api/v1/namespaces/team")[0] != 404:
         for resource in ("virtualmachines", "virtualmachineinstances"):
             yield from _clear(plane, f"/apis/kubevirt.io/v1/namespaces/team/{resource}")

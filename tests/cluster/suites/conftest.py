@@ -1,4 +1,4 @@
-"""A control plane with virtshape installed and running, and fake nodes."""
+"""A control plane with virtshape installed, and with running webhooks and aggregated API."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """
 The controller tests of the standalone server, unchanged, on a real control plane.
 
-Tests of features of the standalone server and of request counts are left out. Crashes are injected at every fifth
+Tests of features of the standalone server and of request counts are omitted. Crashes are injected at every fifth
 write instead of every write, because recovery takes seconds here.
 """
 
@@ -13,34 +13,40 @@ import pytest
 from tests.cluster.components.installation import Installation
 from tests.cluster.suites.clustersystem import open_cluster_system
 from tests.integration.controllers import (
-    test_collecting,
     test_crash,
     test_deleted_revisions,
     test_events,
     test_failures,
-    test_life,
-    test_livechange,
+    test_garbage_collection,
+    test_live_changes,
     test_policies,
     test_references,
-    test_slim,
+    test_shared_revisions,
+    test_trimmed_managed_fields,
+    test_vm_lifecycle,
     test_volumes,
 )
 from tests.support.controllers import ControlledSystem, instancetype_tree
 
 MODULES: tuple[ModuleType, ...] = (
-    test_collecting,
+    test_garbage_collection,
     test_crash,
     test_deleted_revisions,
     test_events,
     test_failures,
-    test_life,
-    test_livechange,
+    test_vm_lifecycle,
+    test_live_changes,
     test_policies,
     test_references,
-    test_slim,
+    test_shared_revisions,
+    test_trimmed_managed_fields,
     test_volumes,
 )
-OF_OUR_SERVER = {"test_events_expire_one_hour_after_their_last_occurrence": "the cluster expires events itself"}
+OF_OUR_SERVER = {
+    "test_events_expire_one_hour_after_their_last_occurrence": "the cluster expires events itself",
+    "test_events_from_the_future_expire_after_the_clock_was_set_back": "the cluster expires events itself",
+    "test_object_that_gets_another_owner_during_garbage_collection_is_kept": "a cluster has its own garbage collector",
+}
 STRIDE = 5
 globals().update(
     {
@@ -69,7 +75,7 @@ def collecting(installation: Installation) -> Installation:
 
 @pytest.fixture(autouse=True)
 def _on_a_cluster(collecting: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the tests against the control plane, with longer timeouts."""
+    """Run the tests against the control plane, with a crash at every fifth write."""
 
     def open_system(directory: Path) -> AbstractAsyncContextManager[ControlledSystem]:
         return open_cluster_system(collecting, directory)

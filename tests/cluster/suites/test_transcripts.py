@@ -16,7 +16,7 @@ from tests.cluster.components.nodes import run_fake_nodes
 from tests.cluster.install import retry
 from tests.seeds.transcripts.test_transcripts import HERE, TRANSCRIPTS
 from tests.support.rendering import find_kubectl
-from tests.support.transcript import play
+from tests.support.transcript import run_transcript
 from tests.support.transcriptterminal import Terminal
 
 LEFT = "vm,vmi,dv,datasource,pvc,vminstancetype,vmpref,virtualmachineflavors,virtualmachineflavorpreferences"
@@ -29,7 +29,7 @@ INFERRED = (
     "* spec.preference.kind: got unexpected kind in PreferenceMatcher: Cirros; use VirtualMachineClusterPreference or "
     "VirtualMachinePreference\n"
 )
-"""Only the mutating webhook knows of the volume: it replaces `inferFromVolume` before names are validated."""
+"""A cluster prints this message without the volume, because its validating webhook receives only the inferred name."""
 SHAPELESS = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
     "kind": "VirtualMachineInstancetype",
@@ -49,7 +49,7 @@ def prepared(installation: Installation) -> Iterator[Installation]:
 
 @pytest.fixture(scope="module")
 def own_messages(prepared: Installation) -> dict[str, str]:
-    """Messages that differ on a cluster; schema validation messages depend on the version of the API server."""
+    """The messages that a cluster prints in place of those of `virtshape up`; some depend on its version."""
     reported = prepared.kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=json.dumps(SHAPELESS))
     null, cluster_plane = ('"null"', '"object": ') if '"null"' in reported else ("null", "")
     bad = 'The VirtualMachineInstancetype "bad" is invalid: '
@@ -69,7 +69,7 @@ def own_messages(prepared: Installation) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def open_terminal(prepared: Installation, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Terminal]:
-    """Return a function that opens the terminal of a document in a clean cluster, or reuses the open one."""
+    """Return a function that returns the terminal of a document; its first call opens it in an emptied cluster."""
 
     @cache
     def open_(document: str) -> Terminal:
@@ -85,4 +85,4 @@ def open_terminal(prepared: Installation, tmp_path_factory: pytest.TempPathFacto
 def test_transcript_commands_print_the_documented_output(
     open_terminal: Callable[[str], Terminal], own_messages: dict[str, str], transcript: Path
 ) -> None:
-    play(open_terminal(transcript.parent.name), transcript, own_messages)
+    run_transcript(open_terminal(transcript.parent.name), transcript, own_messages)
