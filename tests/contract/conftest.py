@@ -1,10 +1,10 @@
-"""The servers that each contract test runs on; the real one is started once, if a test needs it."""
+"""The servers that each contract test runs on; a real kube-apiserver is started once, if a test needs it."""
 
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from tests.contract.servers import REAL, Serve, install_kinds, serve_own, use_plane
+from tests.contract.servers import REAL, Serve, install_kinds, serve_standalone, use_plane
 from tests.support.controlplane import ControlPlane
 from tests.support.controlplanebinaries import require_binaries
 from tests.support.systems import TRANSPORTS
@@ -23,4 +23,4 @@ def serve(request: pytest.FixtureRequest) -> Serve:
     if request.param == REAL:
         plane = request.getfixturevalue("bare_plane")
         return lambda _: use_plane(plane)
-    return partial(serve_own, request.param)
+    return partial(serve_standalone, request.param)

@@ -33,18 +33,18 @@ LEFTOVERS = (
 )
 
 
-class Served(NamedTuple):
+class ContractServer(NamedTuple):
     """A client with all permissions on a server, and a function that compacts the server's history."""
 
     client: RestClient
     compact: Callable[[], Awaitable[None]]
 
 
-Serve = Callable[[Path], AbstractAsyncContextManager[Served]]
+Serve = Callable[[Path], AbstractAsyncContextManager[ContractServer]]
 
 
 @asynccontextmanager
-async def serve_own(form: Transport, directory: Path) -> AsyncIterator[Served]:
+async def serve_standalone(form: Transport, directory: Path) -> AsyncIterator[ContractServer]:
     """Run the standalone server until the block ends."""
     async with open_system(form, directory) as system:
         store = system.system.store
@@ -52,11 +52,11 @@ async def serve_own(form: Transport, directory: Path) -> AsyncIterator[Served]:
         async def compact() -> None:
             await store.compact(store.revision - 1)
 
-        yield Served(system.client, compact)
+        yield ContractServer(system.client, compact)
 
 
 @asynccontextmanager
-async def use_plane(plane: ControlPlane) -> AsyncIterator[Served]:
+async def use_plane(plane: ControlPlane) -> AsyncIterator[ContractServer]:
     """Use a running control plane, without objects from earlier tests."""
     for path in LEFTOVERS:
         code, answer = plane.request("DELETE", path)
@@ -69,7 +69,7 @@ async def use_plane(plane: ControlPlane) -> AsyncIterator[Served]:
         plane.start_apiserver()
 
     try:
-        yield Served(client, compact)
+        yield ContractServer(client, compact)
     finally:
         await client.close()
 

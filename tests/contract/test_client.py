@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.contract.servers import Serve, Served
+from tests.contract.servers import ContractServer, Serve
 from tests.support.build import build_vm
 
 from virtshape.api.codec import from_tree
@@ -89,7 +89,7 @@ async def test_create_returns_the_generated_name(serve: Serve, tmp_path: Path) -
         assert (meta(made).name or "").startswith("some-")
 
 
-async def test_dry_run_of_create_stores_nothing(serve: Serve, tmp_path: Path) -> None:
+async def test_dry_run_of_create_update_and_delete_changes_nothing(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         assert meta(await client.create(build_map("a"), dry_run=True)).uid
         assert (await refusal(client.get(ConfigMap, "a", NS))).reason == "NotFound"
@@ -126,7 +126,7 @@ async def test_rejected_request_raises_an_error_with_its_reason(
         assert (error.code, error.reason) == (code, reason)
 
 
-async def test_error_has_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> None:
+async def test_client_error_contains_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         missing = await refusal(client.get(ConfigMap, "nope", NS))
         assert (missing.details.kind, missing.details.name) == ("configmaps", "nope")
@@ -155,7 +155,7 @@ async def test_update_of_a_stale_version_conflicts(serve: Serve, tmp_path: Path)
         assert (await client.get(ConfigMap, "a", NS)).data == {"x": "2"}
 
 
-async def test_update_without_changes_keeps_the_version(serve: Serve, tmp_path: Path) -> None:
+async def test_update_without_changes_does_not_change_the_resource_version(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await client.create(build_map("a", x="1"))
         assert await client.update(made) == made
@@ -326,7 +326,7 @@ async def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Pat
             assert reported(await take(events, 1)) == [("ADDED", "c")]
 
 
-async def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) -> None:
+async def test_watch_sends_a_bookmark_before_it_times_out(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         start = (await client.list(ConfigMap, NS)).revision
         async with aclosing(client.watch(ConfigMap, NS, revision=start, timeout=6)) as events:
@@ -369,7 +369,7 @@ async def test_expired_continue_token_returns_a_new_token(serve: Serve, tmp_path
         assert names(rest)[:2] == ["b", "c"]
 
 
-async def _compact(served: Served) -> None:
+async def _compact(served: ContractServer) -> None:
     for number in range(3):
         await served.client.create(build_map(f"forget-{number}"))
     await served.compact()
@@ -386,7 +386,7 @@ async def test_delete_honors_preconditions(serve: Serve, tmp_path: Path) -> None
         assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
 
 
-async def test_deleted_object_is_kept_until_its_finalizers_are_removed(serve: Serve, tmp_path: Path) -> None:
+async def test_deleted_object_remains_until_its_finalizers_are_removed(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         item = build_map("a")
         await client.create(replace(item, metadata=replace(meta(item), finalizers=["example.com/wait"])))
@@ -412,7 +412,7 @@ async def test_object_can_be_read_and_written_at_two_api_versions(serve: Serve, 
         assert (await client.get(v1beta1.VirtualMachineInstancetype, "small", NS)).spec.cpu.guest == 2
 
 
-async def test_concurrent_requests_get_their_own_responses(serve: Serve, tmp_path: Path) -> None:
+async def test_each_concurrent_request_receives_its_own_response(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         made = await asyncio.gather(*(client.create(build_map(f"m{number}")) for number in range(100)))
         assert len({meta(item).resource_version for item in made}) == 100

@@ -11,7 +11,7 @@ CLUSTER_INSTANCETYPES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetyp
 
 
 class NamespacePaths(NamedTuple):
-    """The paths of a namespace."""
+    """The API paths of the objects in a namespace."""
 
     namespace: str
 
@@ -38,7 +38,7 @@ def build_instancetype(
     kind: str = "VirtualMachineInstancetype",
     **metadata: Any,
 ) -> JsonObject:
-    """Build an instance type; further keywords go to its metadata."""
+    """Build an instance type; other keyword arguments are fields of its metadata."""
     sizes = {"cpu": {"guest": guest} if guest is not None else {}, "memory": {"guest": memory} if memory else {}}
     return {
         "apiVersion": f"{GROUP}/{version}",
@@ -51,7 +51,7 @@ def build_instancetype(
 def build_vm(
     name: str = "vm1", *, status: JsonObject | None = None, version: str = "v1", **metadata: Any
 ) -> JsonObject:
-    """Build a valid halted VM; further keywords go to its metadata."""
+    """Build a valid halted VM; other keyword arguments are fields of its metadata."""
     template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
     return {
         "apiVersion": f"kubevirt.io/{version}",
@@ -63,7 +63,7 @@ def build_vm(
 
 
 def build_config(name: str = "settings", *, data: dict[str, str] | None = None, **metadata: Any) -> JsonObject:
-    """Build a ConfigMap; further keywords go to its metadata."""
+    """Build a ConfigMap; other keyword arguments are fields of its metadata."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"a": "1"}}
 
 

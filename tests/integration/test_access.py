@@ -19,10 +19,10 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
-def wait_for(look: Callable[[], Any]) -> Any:
-    """Poll until `look` returns a value, and return it."""
+def wait_for(probe: Callable[[], Any]) -> Any:
+    """Poll until `probe` returns a value, and return it."""
     deadline = time.monotonic() + TIMEOUT
-    while not (found := look()) and time.monotonic() < deadline:
+    while not (found := probe()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
 
@@ -140,7 +140,7 @@ def test_role_in_a_namespace_can_grant_access_to_the_namespace_object(
     assert bob.get("/api/v1/namespaces").reason == (403, "Forbidden")
 
 
-def test_permission_for_one_name_allows_list_and_watch_by_that_name(
+def test_permission_for_one_object_allows_list_and_watch_with_its_name_selector(
     client: Client, bob: Client, paths: NamespacePaths
 ) -> None:
     permitted = rule("get list watch", "configmaps", resourceNames=["a"])
@@ -154,7 +154,7 @@ def test_permission_for_one_name_allows_list_and_watch_by_that_name(
         assert events.response.status == 200
 
 
-def test_subresources_need_separate_permissions(client: Client, bob: Client, paths: NamespacePaths) -> None:
+def test_subresources_require_separate_permissions(client: Client, bob: Client, paths: NamespacePaths) -> None:
     grant(client, paths, rule("get update patch", "serviceaccounts"), subject={"kind": "User", "name": "bob"})
     wait_for_account(client, paths)
     assert request_token(bob, paths).reason == (403, "Forbidden")
@@ -168,7 +168,7 @@ ROLES: dict[str, tuple[str, dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("role", "codes"), ROLES.values(), ids=ROLES.keys())
-def test_built_in_roles_grant_what_their_names_say(
+def test_built_in_role_allows_only_its_requests(
     client: Client, bob: Client, paths: NamespacePaths, role: str, codes: dict[str, int]
 ) -> None:
     binding = {
@@ -183,12 +183,12 @@ def test_built_in_roles_grant_what_their_names_say(
     found = {
         "GET": bob.get(path).status,
         "POST": bob.post(path, build_instancetype()).status,
-        "DELETE": bob.delete(path).status,  # all of them
+        "DELETE": bob.delete(path).status,  # deletes all instance types of the namespace
     }
     assert found == codes
 
 
-def test_impersonation_requires_permission(server: LoopbackServer, client: Client, bob: Client) -> None:
+def test_admin_can_impersonate_a_user(server: LoopbackServer, client: Client, bob: Client) -> None:
     everyone = "system:authenticated"
     assert get_user(bob) == {"username": "bob", "groups": [everyone]}
     ops = acting(server, "eve", "ops, dev")
@@ -249,7 +249,7 @@ def test_invalid_token_requests_are_rejected(
     assert request_token(client, paths, account, **spec).reason == reason
 
 
-def test_token_subresource_cannot_be_read(client: Client, paths: NamespacePaths) -> None:
+def test_token_subresource_of_a_service_account_cannot_be_read(client: Client, paths: NamespacePaths) -> None:
     wait_for_account(client, paths)
     path = f"{paths.core('serviceaccounts', 'default')}/token"
     assert client.get(path).reason == (405, "MethodNotAllowed")
@@ -365,7 +365,7 @@ def test_self_subject_review_reports_own_permissions(client: Client, bob: Client
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b'{"kind": "SelfSubjectAccessReview"}'])
-def test_access_review_of_wrong_kind_is_rejected(client: Client, body: bytes) -> None:
+def test_malformed_access_review_is_rejected(client: Client, body: bytes) -> None:
     path = f"{AUTHORIZATION}/selfsubjectaccessreviews"
     assert client.send("POST", path, body).status in (400, 422)
 
@@ -382,7 +382,7 @@ def test_crds_of_our_kinds_can_be_read(client: Client) -> None:
     assert client.get(f"{DEFINITIONS}/nope.example.com").reason == (404, "NotFound")
 
 
-def test_crds_support_paging_names_and_tables(client: Client) -> None:
+def test_list_of_crds_supports_paging_selection_by_name_and_tables(client: Client) -> None:
     first = client.get(DEFINITIONS, limit=3).tree
     rest = client.get(DEFINITIONS, **{"continue": first["metadata"]["continue"]}).tree
     count = len(client.get(DEFINITIONS).tree["items"])
@@ -415,7 +415,7 @@ def read_audit(server: LoopbackServer, user: str) -> list[JsonObject]:
     return [line for line in lines if line["user"] == user]
 
 
-def test_audit_log_has_writes_but_no_reads(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_audit_log_contains_writes_but_not_reads(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     user = f"writer-{paths.namespace}"
     writer = acting(server, user)
     grant(client, paths, rule("create get", "configmaps"), subject={"kind": "User", "name": user})

@@ -207,7 +207,7 @@ def test_unknown_paths_return_404_with_a_status(client: Client, path: str) -> No
     assert reply.headers["content-type"] == "application/json"
 
 
-def test_unknown_action_options_give_warnings(acting: ActionClient) -> None:
+def test_unknown_action_options_cause_warnings(acting: ActionClient) -> None:
     acting.create(build_vm())
     options = {"apiVersion": "kubevirt.io/v1", "paused": True, "pausd": True, "kind": "StartOptions", "when": "now"}
     reply = acting.request("virtualmachines/vm/start", options)

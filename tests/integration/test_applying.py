@@ -36,7 +36,7 @@ def test_yaml_can_be_applied(client: Client, paths: NamespacePaths) -> None:
     assert client.apply(paths.instancetypes("one"), text).tree["spec"]["cpu"] == {"guest": 2}
 
 
-def test_fields_of_another_manager_conflict_unless_forced(client: Client, paths: NamespacePaths) -> None:
+def test_apply_to_fields_of_another_manager_conflicts_unless_forced(client: Client, paths: NamespacePaths) -> None:
     client.apply(paths.instancetypes("one"), build_instancetype("one"), "first")
     wanted = build_instancetype("one", guest=4)
     refused = client.apply(paths.instancetypes("one"), wanted, "second")
@@ -81,7 +81,7 @@ def test_unknown_fields_are_rejected_by_name(client: Client, paths: NamespacePat
     assert (reply.reason, reply.tree["message"]) == ((500, ""), message)
 
 
-def test_applied_object_may_omit_its_name_but_not_have_another(client: Client, paths: NamespacePaths) -> None:
+def test_applied_object_may_omit_its_name_but_not_have_a_different_uid(client: Client, paths: NamespacePaths) -> None:
     made = client.apply(paths.instancetypes("one"), build_instancetype("one")).tree
     part = {"apiVersion": made["apiVersion"], "kind": made["kind"], "spec": made["spec"]}
     assert client.apply(paths.instancetypes("one"), part).tree == made

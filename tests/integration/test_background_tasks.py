@@ -10,7 +10,7 @@ import contextlib
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from tests.support.controllers import instancetype_tree, preference_tree, vm_tre
 from tests.support.demo import find_free_port
 from tests.support.faults import BACKOFF, FAULT, Fault
 from tests.support.guests import require_qemu
-from tests.support.upprocess import call_virtshape
+from tests.support.objects import object_from_tree
+from tests.support.standaloneserver import eventually, serving
 
 from virtshape.api.cdi import DataVolume
-from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.kubevirt import KubeVirt
@@ -39,24 +39,34 @@ from virtshape.client.transport import Call
 from virtshape.cluster import component, controller
 from virtshape.cluster.aggregated import process as aggregated
 from virtshape.cluster.component import Ports
+from virtshape.cluster.console import process as console
 from virtshape.cluster.tls.sources import CertificateOptions
 from virtshape.cluster.webhook import process as webhook
-from virtshape.standalone.runtime import LauncherName
+from virtshape.standalone.guestruntimes import LauncherName
 from virtshape.standalone.server import Settings, serve
-from virtshape.store.lock import Lock
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import TASKS
 
 LAUNCHERS: dict[str, LauncherName] = {"guests": "qemu", "storage-jobs": "none"}
-"""Tasks of the embedded server that need another launcher than the simulated one."""
+"""Tasks of the standalone server that need a launcher other than the simulated one."""
 OF_COMPONENTS = {
     "webhook": ("informers", "certificates"),
     "aggregated": ("informers", "certificates"),
+    "console": ("certificates",),
     "controller": ("informers", "controllers", "event-recorder", "leader-election", "install-defaults"),
 }
 """The tasks of each process on a cluster."""
 OF_CLUSTERS_ONLY = {"leader-election", "install-defaults"}
-OTHER_CHECKS = {"ping", "store", "lease", "controllers-started", "informers-synced", "certificate"}
+OTHER_CHECKS = {
+    "ping",
+    "store",
+    "lease",
+    "controllers-started",
+    "informers-synced",
+    "certificate",
+    "shutdown",
+    "defaults-created",
+}
 """Checks that are not background tasks."""
 DATA_VOLUME = {
     "apiVersion": "cdi.kubevirt.io/v1beta1",
@@ -64,60 +74,6 @@ DATA_VOLUME = {
     "metadata": {"name": "disk", "namespace": "default"},
     "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Mi"}}}},
 }
-
-
-class Served:
-    """A running embedded server and its admin."""
-
-    def __init__(self, directory: Path, access: Access) -> None:
-        self.directory = directory
-        self.access = access
-        self._transport = HttpTransport(access)
-        self.client = RestClient(self._transport, manager="tester")
-
-    async def get(self, target: str) -> tuple[int, str]:
-        reply = await self._transport.call(Call("GET", target))
-        return reply.status, reply.body.decode()
-
-    async def get_anonymously(self, target: str) -> tuple[int, str]:
-        transport = HttpTransport(Access(self.access.server, authority=self.access.authority))
-        try:
-            reply = await transport.call(Call("GET", target))
-            return reply.status, reply.body.decode()
-        finally:
-            await transport.close()
-
-    async def get_status(self) -> tuple[int, Any]:
-        """Run `virtshape status` in a separate process and return its output."""
-        called = await asyncio.to_thread(call_virtshape, "status", "--data-dir", self.directory, "-o", "json")
-        return called.returncode, json.loads(called.stdout)
-
-
-@contextlib.asynccontextmanager
-async def serving(directory: Path, launcher: LauncherName = "simulate") -> AsyncIterator[Served]:
-    """Run the standalone server in this process, as `virtshape up` does."""
-    directory.mkdir(mode=0o755, exist_ok=True)
-    lock = Lock(directory)
-    settings = Settings(
-        directory=directory, port=0, catalog=False, controllers=True, launcher=launcher, history_seconds=1
-    )
-    try:
-        async with serve(settings) as ready:
-            served = Served(directory, get_access(path=str(ready.kubeconfig)))
-            try:
-                yield served
-            finally:
-                await served.client.close()
-    finally:
-        lock.close()
-
-
-async def eventually(look: Callable[[], Awaitable[Any]], what: str, seconds: float = 60.0) -> Any:
-    deadline = asyncio.get_running_loop().time() + seconds
-    while not (found := await look()):
-        assert asyncio.get_running_loop().time() < deadline, what
-        await asyncio.sleep(0.05)
-    return found
 
 
 def count_tracebacks(caplog: pytest.LogCaptureFixture, name: str) -> int:
@@ -158,7 +114,7 @@ async def test_standalone_server_reports_and_restarts_a_failing_task(
         assert await served.get("/livez") == (200, "ok")
         assert FAULT not in (await served.get_anonymously("/readyz?verbose"))[1]
         assert FAULT not in (await served.get_anonymously(f"/readyz/{name}"))[1]
-        assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await served.get("/metrics"))[1]
+        assert f'virtshape_task_up{{task="{name}"}} 0.0\n' in (await served.get("/metrics"))[1]
         assert (await served.get_anonymously("/metrics"))[0] == 401
         code, status = await served.get_status()
         (check,) = (one for one in status["checks"] if one["name"] == name)
@@ -173,7 +129,7 @@ async def test_standalone_server_reports_and_restarts_a_failing_task(
 
         await eventually(is_well, f"{name} does not recover")
         metrics = (await served.get("/metrics"))[1]
-        assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
+        assert f'virtshape_task_up{{task="{name}"}} 1.0\n' in metrics
         assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
         await eventually(lambda: has_vm_status(served.client), "the VM has no status", seconds=240.0)
         code, status = await served.get_status()
@@ -194,13 +150,13 @@ async def test_kubevirt_object_reports_the_failing_background_task(
             conditions = (found.status.conditions if found.status else None) or ()
             return next((one for one in conditions if one.type == "Degraded" and one.status == status), None)
 
-        degraded = await eventually(lambda: find_degraded("True"), "it is never degraded")
+        degraded = await eventually(lambda: find_degraded("True"), "the KubeVirt object does not become Degraded")
         fault.repair()
         assert (degraded.reason, degraded.message) == (
             "BackgroundTaskFailed",
             f"event-expiry failed: RuntimeError: {FAULT}",
         )
-        await eventually(lambda: find_degraded("False"), "it stays degraded")
+        await eventually(lambda: find_degraded("False"), "the KubeVirt object is still Degraded")
 
 
 async def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
@@ -209,7 +165,7 @@ async def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
     Fault(monkeypatch, "none of them")
     repaired = asyncio.Event()
 
-    from virtshape.standalone.runtime import SimulatedRuntime
+    from virtshape.standalone.guestruntimes import SimulatedRuntime
 
     make_launcher = SimulatedRuntime.make_launcher
 
@@ -236,7 +192,7 @@ async def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
             conditions = (node.status.conditions if node.status else None) or ()
             return next((one for one in conditions if one.type == "Ready"), None)
 
-        vm = await eventually(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
+        vm = await eventually(lambda: find_vm("ErrorUnschedulable"), "the VM does not report that it cannot start")
         messages = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
         assert any("mount over /: Invalid argument" in message for message in messages), messages
         ready = await eventually(find_node_condition, "the node does not exist")
@@ -271,7 +227,7 @@ def list_component_tasks() -> list[Any]:
 
 
 async def test_tests_cover_every_task_of_the_standalone_server(tmp_path: Path) -> None:
-    """Tasks that need another launcher are left out here; another test makes them fail."""
+    """Tasks that do not run with the simulated launcher are omitted; another test makes them fail."""
     expected = set(TASKS) - OF_CLUSTERS_ONLY - set(LAUNCHERS)
     async with serving(tmp_path / "data") as served:
 
@@ -311,7 +267,7 @@ async def test_cluster_process_reports_and_restarts_a_failing_task(
     caplog.set_level(logging.INFO)
 
     settings = Settings(directory=tmp_path, port=0, catalog=False)
-    async with serve(settings, Supervisor(BACKOFF)) as ready:  # acts as the cluster's API server
+    async with serve(settings, Supervisor(BACKOFF)) as ready:  # this server acts as the cluster's API server
         access = get_access(path=str(ready.kubeconfig))
         await describe_front_proxy(access)
         fault = Fault(monkeypatch, name)
@@ -362,7 +318,7 @@ async def check_component(name: str, ports: Ports, fault: Fault) -> None:
     assert code == 500
     assert FAULT in text
     assert await get("/livez") == (200, "ok")
-    assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await get("/metrics"))[1]
+    assert f'virtshape_task_up{{task="{name}"}} 0.0\n' in (await get("/metrics"))[1]
 
     fault.repair()
 
@@ -372,7 +328,7 @@ async def check_component(name: str, ports: Ports, fault: Fault) -> None:
 
     await eventually(is_well, f"{name} does not recover")
     metrics = (await get("/metrics"))[1]
-    assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
+    assert f'virtshape_task_up{{task="{name}"}} 1.0\n' in metrics
     assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
 
 
@@ -383,4 +339,5 @@ async def run_component(process: str, access: Access, ports: Ports) -> None:
         return
     tls = CertificateOptions(namespace="default", hosts=("localhost",))
     of_component = component.Settings(tls=tls, port=0, ports=ports)
-    await {"webhook": webhook.run, "aggregated": aggregated.run}[process](of_component, access, lambda _: None)
+    runs = {"webhook": webhook.run, "aggregated": aggregated.run, "console": console.run}
+    await runs[process](of_component, access, lambda _: None)

@@ -19,7 +19,7 @@ LIFETIME = timedelta(seconds=6)
 
 
 class TlsClient:
-    """A TLS client that trusts the data directory's CA and keeps its connection."""
+    """A TLS client that trusts the data directory's CA and reuses its connection."""
 
     def __init__(self, ready: Ready, directory: Path) -> None:
         place = urlsplit(ready.url)
@@ -84,7 +84,7 @@ def check_renewal(ready: Ready, directory: Path) -> None:
         stream.close()
 
 
-async def test_certificate_is_renewed_and_connections_are_kept(tmp_path: Path) -> None:
+async def test_certificate_is_renewed_without_closing_connections(tmp_path: Path) -> None:
     directory = tmp_path / "data"
     directory.mkdir(mode=0o700)
     settings = Settings(directory=directory, port=0, catalog=False, certificate_lifetime=LIFETIME)

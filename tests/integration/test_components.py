@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from tests.integration.test_background_tasks import Served, eventually, serving
 from tests.support.faults import FAULT, Fault
+from tests.support.standaloneserver import RunningServer, eventually, serving
 
-from virtshape.api.apps import Deployment, DeploymentStatus
+from virtshape.api.deployment import Deployment, DeploymentStatus
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
-from virtshape.standalone.components import COMPONENTS
+from virtshape.standalone.kubevirtdeployments import COMPONENTS
 from virtshape.standalone.server import Settings, serve
 
 
@@ -24,10 +24,10 @@ async def list_ready(client: RestClient) -> set[str]:
 
 
 async def wait_until_ready(client: RestClient, names: set[str]) -> None:
-    async def look() -> bool:
+    async def probe() -> bool:
         return await list_ready(client) == names
 
-    await eventually(look, f"the ready components are not {names}")
+    await eventually(probe, f"the ready components are not {names}")
 
 
 def read_condition(status: DeploymentStatus) -> tuple[str | None, str | None]:
@@ -50,12 +50,12 @@ async def test_failing_controllers_are_not_ready_until_they_recover(
     fault = Fault(monkeypatch, "controller-manager")
     async with serving(tmp_path / "data") as served:
         await eventually(lambda: _reports(served, FAULT), "the failure is not reported")
-        assert await list_ready(served.client) == set()
+        await wait_until_ready(served.client, set())
         fault.repair()
         await wait_until_ready(served.client, set(COMPONENTS))
 
 
-async def _reports(served: Served, failure: str) -> bool:
+async def _reports(served: RunningServer, failure: str) -> bool:
     status = (await read_statuses(served.client))["virt-controller"]
     available, message = read_condition(status) if status.conditions else (None, None)
     return available == "False" and failure in (message or "")

@@ -16,7 +16,7 @@ from virtshape.store.errors import StoreError
 MAX_BODY_BYTES = 3 * 1024 * 1024
 
 
-class Wire:
+class RawConnection:
     """A raw connection, for requests that no client library would send."""
 
     def __init__(self, server: LoopbackServer) -> None:
@@ -58,19 +58,19 @@ def _short_linger(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def wire(server: LoopbackServer) -> Iterator[Wire]:
-    opened = Wire(server)
+def wire(server: LoopbackServer) -> Iterator[RawConnection]:
+    opened = RawConnection(server)
     yield opened
     opened.close()
 
 
-def test_connection_serves_several_requests_in_sequence(wire: Wire) -> None:
+def test_connection_serves_several_requests_in_sequence(wire: RawConnection) -> None:
     for path in (b"/version", b"/api/v1/namespaces/default", b"/nope", b"/version"):
         wire.send(wire.format(b"GET", path))
         assert wire.read()[0] == (404 if path == b"/nope" else 200)
 
 
-def test_pipelined_requests_are_answered_in_order(wire: Wire, paths: NamespacePaths) -> None:
+def test_pipelined_requests_are_answered_in_order(wire: RawConnection, paths: NamespacePaths) -> None:
     path = paths.core("configmaps").encode()
     bodies = [json.dumps(build_config(f"c-{number}")).encode() for number in range(20)]
     requests = []
@@ -84,12 +84,12 @@ def test_pipelined_requests_are_answered_in_order(wire: Wire, paths: NamespacePa
     assert names == [f"c-{number}" for number in range(20) for _ in range(2)]
 
 
-def test_requests_beyond_the_pipeline_limit_are_all_answered(wire: Wire) -> None:
+def test_requests_beyond_the_pipeline_limit_are_all_answered(wire: RawConnection) -> None:
     wire.send(wire.format(b"GET", b"/version") * 500)
     assert {wire.read()[0] for _ in range(500)} == {200}
 
 
-def test_request_may_arrive_in_several_packets(wire: Wire, paths: NamespacePaths) -> None:
+def test_http_request_may_arrive_in_several_packets(wire: RawConnection, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     request = wire.format(b"POST", paths.core("configmaps").encode(), body)
     for start in range(0, len(request), 40):
@@ -98,14 +98,16 @@ def test_request_may_arrive_in_several_packets(wire: Wire, paths: NamespacePaths
     assert wire.read()[0] == 201
 
 
-def test_chunked_body_is_accepted(wire: Wire, paths: NamespacePaths) -> None:
+def test_chunked_body_is_accepted(wire: RawConnection, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     head = wire.format(b"POST", paths.core("configmaps").encode(), b"", b"transfer-encoding: chunked")
     wire.send(head + b"%x\r\n%b\r\n5\r\n     \r\n0\r\n\r\n" % (len(body), body))
     assert wire.read()[0] == 201
 
 
-def test_trailers_are_not_treated_as_headers(wire: Wire, server: LoopbackServer, paths: NamespacePaths) -> None:
+def test_trailers_are_not_treated_as_headers(
+    wire: RawConnection, server: LoopbackServer, paths: NamespacePaths
+) -> None:
     body = json.dumps(build_config()).encode()
     for trailer in (f"authorization: Bearer {server.token}", "impersonate-user: nobody", "content-type: text/plain"):
         head = b"POST %b HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n" % paths.core("configmaps").encode()
@@ -117,7 +119,7 @@ def test_trailers_are_not_treated_as_headers(wire: Wire, server: LoopbackServer,
 
 @pytest.mark.parametrize("declared", [b"content-length: 70000", b"transfer-encoding: chunked"])
 def test_large_body_of_an_unauthenticated_client_is_not_read(
-    wire: Wire, paths: NamespacePaths, declared: bytes
+    wire: RawConnection, paths: NamespacePaths, declared: bytes
 ) -> None:
     wire.send(b"POST %b HTTP/1.1\r\nhost: x\r\n%b\r\n\r\n" % (paths.core("configmaps").encode(), declared))
     if b"chunked" in declared:
@@ -127,7 +129,9 @@ def test_large_body_of_an_unauthenticated_client_is_not_read(
     assert wire.is_ended()
 
 
-def test_unauthenticated_body_up_to_64_kib_keeps_the_connection_open(wire: Wire, paths: NamespacePaths) -> None:
+def test_connection_stays_open_after_an_unauthenticated_body_of_64_kib(
+    wire: RawConnection, paths: NamespacePaths
+) -> None:
     body = b"x" * LARGE_BODY
     head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (
         paths.core("configmaps").encode(),
@@ -138,7 +142,7 @@ def test_unauthenticated_body_up_to_64_kib_keeps_the_connection_open(wire: Wire,
 
 
 def test_large_bodies_beyond_the_memory_limit_return_429(
-    wire: Wire, server: LoopbackServer, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+    wire: RawConnection, server: LoopbackServer, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.listener.memory, "received", MAX_RECEIVED_BYTES)
     wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", b"content-length: 100000"))
@@ -149,7 +153,7 @@ def test_large_bodies_beyond_the_memory_limit_return_429(
 def test_connection_limit_closes_the_longest_idle_connection(
     server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    idle, used = Wire(server), Wire(server)
+    idle, used = RawConnection(server), RawConnection(server)
     for wire in (idle, used):
         wire.send(wire.format(b"GET", b"/version"))
         assert wire.read()[0] == 200
@@ -158,7 +162,7 @@ def test_connection_limit_closes_the_longest_idle_connection(
     monkeypatch.setattr(server.listener, "_max_connections", others + 2)
     newcomers = []
     while not any(_is_ended_now(wire) for wire in (idle, used)):
-        newcomers.append(Wire(server))
+        newcomers.append(RawConnection(server))
         newcomers[-1].send(newcomers[-1].format(b"GET", b"/version"))
         assert newcomers[-1].read()[0] == 200
         assert len(newcomers) <= others + 1
@@ -168,7 +172,7 @@ def test_connection_limit_closes_the_longest_idle_connection(
         wire.close()
 
 
-def _is_ended_now(wire: Wire) -> bool:
+def _is_ended_now(wire: RawConnection) -> bool:
     wire._socket.settimeout(0.2)  # noqa: SLF001
     try:
         return wire._socket.recv(1, socket.MSG_PEEK) == b""  # noqa: SLF001
@@ -178,7 +182,7 @@ def _is_ended_now(wire: Wire) -> bool:
         return False
 
 
-def test_expect_100_continue_is_answered(wire: Wire, paths: NamespacePaths) -> None:
+def test_expect_100_continue_is_answered(wire: RawConnection, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     request = wire.format(b"POST", paths.core("configmaps").encode(), body, b"expect: 100-continue")
     wire.send(request[: -len(body)])
@@ -187,16 +191,16 @@ def test_expect_100_continue_is_answered(wire: Wire, paths: NamespacePaths) -> N
     assert wire.read()[0] == 201
 
 
-def test_connection_close_header_is_honored(wire: Wire) -> None:
+def test_connection_close_header_is_honored(wire: RawConnection) -> None:
     wire.send(wire.format(b"GET", b"/version", b"", b"connection: close"))
     status, headers, _ = wire.read()
     assert (status, headers["connection"]) == (200, "close")
     assert wire.is_ended()
 
 
-def test_response_to_head_has_no_body(wire: Wire) -> None:
+def test_response_to_head_has_no_body(wire: RawConnection) -> None:
     wire.send(wire.format(b"HEAD", b"/version") + wire.format(b"GET", b"/nope"))
-    assert b"200 OK" in wire._file.readline()  # noqa: SLF001 - its length is not that of its body
+    assert b"200 OK" in wire._file.readline()  # noqa: SLF001 - `read` would expect a body
     while wire._file.readline().strip():  # noqa: SLF001
         pass
     assert wire.read()[0] == 404
@@ -210,9 +214,9 @@ def test_response_to_head_has_no_body(wire: Wire) -> None:
     ],
 )
 def test_too_large_body_returns_413_with_the_limit(
-    wire: Wire, paths: NamespacePaths, declared: bytes, monkeypatch: pytest.MonkeyPatch
+    wire: RawConnection, paths: NamespacePaths, declared: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a slow client
+    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # the client may be slow on a busy machine
     wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", declared))
     if b"chunked" in declared:
         wire.send(b"%x\r\n%b\r\n" % (MAX_BODY_BYTES + 1, b"x" * (MAX_BODY_BYTES + 1)))
@@ -227,7 +231,7 @@ def test_too_large_body_returns_413_with_the_limit(
     assert wire.is_ended()
 
 
-def test_earlier_pipelined_requests_are_answered_before_an_error(wire: Wire, paths: NamespacePaths) -> None:
+def test_earlier_pipelined_requests_are_answered_before_an_error(wire: RawConnection, paths: NamespacePaths) -> None:
     path = paths.core("configmaps").encode()
     made = wire.format(b"POST", path, json.dumps(build_config()).encode())
     wire.send(made + wire.format(b"POST", path, b"", b"content-length: 99999999"))
@@ -249,7 +253,9 @@ def test_earlier_pipelined_requests_are_answered_before_an_error(wire: Wire, pat
         pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, id="HTTP/2"),
     ],
 )
-def test_invalid_request_is_rejected_and_the_connection_closed(wire: Wire, request_text: bytes, status: int) -> None:
+def test_invalid_request_is_rejected_and_the_connection_closed(
+    wire: RawConnection, request_text: bytes, status: int
+) -> None:
     wire.send(request_text)
     found, headers, body = wire.read()
     assert (found, headers["connection"], json.loads(body)["code"]) == (status, "close", status)
@@ -257,21 +263,21 @@ def test_invalid_request_is_rejected_and_the_connection_closed(wire: Wire, reque
 
 
 @pytest.mark.parametrize("target", [b"*", b"http://x/version", b"/%00", b"/%ff%fe", b"/api/v1/namespaces/%2e%2e"])
-def test_unusual_request_targets_return_404(wire: Wire, target: bytes) -> None:
+def test_unusual_request_targets_are_rejected(wire: RawConnection, target: bytes) -> None:
     for method in (b"GET", b"OPTIONS", b"DELETE"):
         wire.send(wire.format(method, target))
         assert wire.read()[0] in (404, 405)
 
 
-def test_aborted_watch_connection_ends_cleanly(wire: Wire, client: Client, paths: NamespacePaths) -> None:
+def test_aborted_watch_connection_ends_cleanly(wire: RawConnection, client: Client, paths: NamespacePaths) -> None:
     wire.send(wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true"))
-    assert b"200" in wire._file.readline()  # noqa: SLF001 - the rest of it has no length
+    assert b"200" in wire._file.readline()  # noqa: SLF001 - a watch has no content length
     wire.close()
     create(client, paths.core("configmaps"), build_config())
     assert client.get(paths.core("configmaps", "settings")).status == 200
 
 
-def test_request_after_a_stream_is_answered_when_the_stream_ends(wire: Wire, paths: NamespacePaths) -> None:
+def test_request_after_a_stream_is_answered_when_the_stream_ends(wire: RawConnection, paths: NamespacePaths) -> None:
     watch = wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true&timeoutSeconds=1")
     wire.send(watch + wire.format(b"GET", b"/version"))
     assert wire.read()[1]["transfer-encoding"] == "chunked"

@@ -127,7 +127,7 @@ def test_generate_name_returns_409_after_repeated_collisions(
         pytest.param({"name": None}, "metadata.name", id="no name"),
         pytest.param({"labels": {"a": "not a value"}}, "metadata.labels", id="label"),
         pytest.param({"annotations": {"not a key": ""}}, "metadata.annotations", id="annotation"),
-        pytest.param({"annotations": {"big": "x" * 300_000}}, "metadata.annotations", id="too many annotations"),
+        pytest.param({"annotations": {"big": "x" * 300_000}}, "metadata.annotations", id="too large annotations"),
         pytest.param({"finalizers": ["not one"]}, "metadata.finalizers", id="finalizer"),
         pytest.param(
             {"ownerReferences": [{"apiVersion": "a/b/c", "kind": "Pod", "name": "a", "uid": "b"}]},
@@ -145,7 +145,7 @@ def test_invalid_metadata_returns_422(client: Client, paths: NamespacePaths, met
     assert {cause["field"] for cause in reply.tree["details"]["causes"]} == {field}
 
 
-def test_finalizer_without_a_domain_gives_a_warning(client: Client, paths: NamespacePaths) -> None:
+def test_finalizer_without_a_domain_causes_a_warning(client: Client, paths: NamespacePaths) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype("one", finalizers=["mine", "example.com/ours"]))
     advice = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
     assert reply.warnings == [f'metadata.finalizers: \\"mine\\": {advice}']
@@ -228,7 +228,9 @@ def test_dry_run_returns_a_uid_without_resource_version_and_stores_nothing(
         pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="unprintable field manager"),
     ],
 )
-def test_invalid_options_return_422(client: Client, paths: NamespacePaths, query: JsonObject, field: str) -> None:
+def test_invalid_create_options_return_422(
+    client: Client, paths: NamespacePaths, query: JsonObject, field: str
+) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype(), **query)
     assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "CreateOptions")
     assert [cause["field"] for cause in reply.tree["details"]["causes"]] == [field]
@@ -241,7 +243,7 @@ def send_unknown(client: Client, paths: NamespacePaths, **query: str) -> Respons
 
 
 @pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "on request"])
-def test_unknown_fields_give_a_warning_and_are_dropped(
+def test_unknown_fields_cause_a_warning_and_are_dropped(
     client: Client, paths: NamespacePaths, query: JsonObject
 ) -> None:
     reply = send_unknown(client, paths, **query)
@@ -249,7 +251,7 @@ def test_unknown_fields_give_a_warning_and_are_dropped(
     assert (reply.status, reply.tree["spec"]) == (201, {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}})
 
 
-def test_unknown_fields_give_no_warning_with_field_validation_ignore(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_cause_no_warning_with_field_validation_ignore(client: Client, paths: NamespacePaths) -> None:
     reply = send_unknown(client, paths, fieldValidation="Ignore")
     assert (reply.status, reply.warnings) == (201, [])
 
@@ -303,7 +305,7 @@ def test_create_accepts_and_returns_yaml(client: Client, paths: NamespacePaths) 
     assert reply.body.startswith(b'apiVersion: v1\ndata:\n  a: "y"\n  b: x\nkind: ConfigMap\n')
 
 
-def test_namespace_gets_a_label_finalizer_and_phase(client: Client, paths: NamespacePaths) -> None:
+def test_new_namespace_gets_a_label_a_finalizer_and_a_phase(client: Client, paths: NamespacePaths) -> None:
     tree = client.get(f"/api/v1/namespaces/{paths.namespace}").tree
     assert tree["metadata"]["labels"] == {"kubernetes.io/metadata.name": paths.namespace}
     assert (tree["spec"], tree["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
@@ -338,7 +340,9 @@ def test_string_data_of_secrets_is_encoded_and_not_returned(client: Client, path
     assert (patched["data"], "stringData" in patched) == ({"a": "Yg==", "c": "ZA=="}, False)
 
 
-def test_large_objects_are_stored_and_larger_ones_rejected(client: Client, paths: NamespacePaths) -> None:
+def test_object_within_the_size_limit_is_stored_and_a_larger_one_is_rejected(
+    client: Client, paths: NamespacePaths
+) -> None:
     assert client.post(paths.core("configmaps"), build_config(data={"a": "x" * 900_000})).status == 201
     reply = client.post(paths.core("configmaps"), build_config("two", data={"a": "x" * 4_000_000}))
     assert reply.reason == (413, "RequestEntityTooLarge")

@@ -14,7 +14,7 @@ from virtshape.api.model import JsonObject
 HELD = ["example.com/hold"]
 
 
-def test_deleted_object_is_gone_and_its_uid_returned(client: Client, paths: NamespacePaths) -> None:
+def test_delete_returns_the_uid_of_the_deleted_object(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.delete(paths.instancetypes("one"))
     details = {
@@ -29,14 +29,18 @@ def test_deleted_object_is_gone_and_its_uid_returned(client: Client, paths: Name
 
 
 @pytest.mark.parametrize("options", [{}, {"dryRun": "All"}, {"orphanDependents": "false"}], ids=str)
-def test_delete_of_some_kinds_returns_the_object(client: Client, paths: NamespacePaths, options: JsonObject) -> None:
+def test_delete_of_a_service_account_returns_the_object(
+    client: Client, paths: NamespacePaths, options: JsonObject
+) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "one"}}
     (made,) = create(client, paths.core("serviceaccounts"), account)
     gone = client.delete(paths.core("serviceaccounts", "one"), **options)
     assert (gone.status, gone.tree["metadata"]["uid"]) == (200, made["metadata"]["uid"])
 
 
-def test_deleted_object_with_finalizers_is_kept_as_terminating(client: Client, paths: NamespacePaths) -> None:
+def test_deleted_object_with_finalizers_has_a_deletion_timestamp_until_they_are_removed(
+    client: Client, paths: NamespacePaths
+) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     marked = client.delete(paths.instancetypes("one")).tree
     assert (marked["kind"], marked["metadata"]["finalizers"]) == ("VirtualMachineInstancetype", HELD)
@@ -91,7 +95,9 @@ def test_object_without_finalizers_is_removed_immediately(
     assert client.delete(paths.instancetypes("one"), options or None).tree["status"] == "Success"
 
 
-def test_foreground_deletion_returns_202(client: Client, paths: NamespacePaths) -> None:
+def test_deletion_with_orphan_dependents_false_returns_202_while_finalizers_remain(
+    client: Client, paths: NamespacePaths
+) -> None:
     create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     assert client.delete(paths.instancetypes("one"), {"orphanDependents": False}).status == 202
     client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
@@ -223,7 +229,7 @@ def test_namespace_is_terminating_until_it_is_finalized(client: Client, paths: N
     assert client.get(path).status == 404
 
 
-def test_namespace_with_failed_preconditions_is_kept(client: Client, paths: NamespacePaths) -> None:
+def test_delete_of_a_namespace_with_failed_preconditions_is_rejected(client: Client, paths: NamespacePaths) -> None:
     kept = client.delete(f"/api/v1/namespaces/{paths.namespace}", {"preconditions": {"uid": "another"}})
     assert (kept.reason, kept.tree["details"]) == ((409, "Conflict"), {"name": paths.namespace, "kind": "namespaces"})
 

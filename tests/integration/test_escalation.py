@@ -64,7 +64,7 @@ def test_patch_type_and_dry_run_do_not_bypass_the_escalation_check(editor: Clien
     assert editor.apply(CLUSTER_ADMIN, applied).status == 403
 
 
-def test_only_a_cluster_admin_changes_an_aggregation_rule(client: Client, editor: Client) -> None:
+def test_only_a_cluster_admin_can_change_an_aggregation_rule(client: Client, editor: Client) -> None:
     relabelled = {"metadata": {"labels": {"example.com/aggregate-to-anything": "true"}}}
     reply = editor.patch(f"{RBAC}/clusterroles/view", relabelled)
     assert reply.status == 403
@@ -74,14 +74,14 @@ def test_only_a_cluster_admin_changes_an_aggregation_rule(client: Client, editor
     assert client.patch(f"{RBAC}/clusterroles/view", relabelled, dryRun="All").status == 200
 
 
-def test_role_within_own_permissions_can_be_labelled(client: Client, editor: Client) -> None:
+def test_aggregation_label_can_be_added_to_a_role_within_own_permissions(client: Client, editor: Client) -> None:
     weak = build_cluster("ClusterRole", "weak", rules=[rule("get", "configmaps")])
     assert client.post(f"{RBAC}/clusterroles", weak).status == 201
     assert editor.patch(f"{RBAC}/clusterroles/weak", TO_VIEW).status == 200
 
 
 @pytest.mark.parametrize("account", ["robot", "virtshape-controller", "kubevirt-controller"])
-def test_service_account_has_no_special_rights_for_its_namespace_or_name(
+def test_namespace_and_name_of_a_service_account_grant_no_special_permissions(
     server: LoopbackServer, client: Client, paths: NamespacePaths, account: str
 ) -> None:
     system = NamespacePaths("kubevirt")
@@ -131,7 +131,7 @@ def test_user_cannot_write_the_status_of_an_instance(
     attacker.close()
 
 
-def test_server_side_apply_needs_the_create_permission_to_create(
+def test_server_side_apply_of_a_new_object_requires_the_create_permission(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     subject = {"apiGroup": GROUP, "kind": "User", "name": "erin"}

@@ -8,7 +8,7 @@ from tests.support.loopback import Client, LoopbackServer, Response
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import create_user
-from virtshape.apiserver.subresources.compatibility import MAX_NAMED
+from virtshape.apiserver.subresources.named import MAX_NAMED
 
 VERSION = "instancetype.kubevirt.io/v1beta1"
 DOMAIN = "spec.template.spec.domain"
@@ -16,7 +16,7 @@ DOMAIN = "spec.template.spec.domain"
 
 @pytest.fixture(autouse=True)
 def sizes(client: Client, paths: NamespacePaths) -> None:
-    """Instance types with a small, a large and an open size, and a preference with requirements, in the namespace."""
+    """Create small, large and unsized instance types, and preferences with and without requirements."""
     for name, spec in {
         "small": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
         "large": {"cpu": {"guest": 4}, "memory": {"guest": "8Gi"}},
@@ -114,7 +114,7 @@ def test_explanation_of_a_vm_that_cannot_be_expanded_has_only_problems(
     assert ("virtualMachine" in answer.tree, answer.tree["origins"]) == (False, [])
 
 
-def test_explained_inferred_reference_names_its_volume(client: Client, paths: NamespacePaths) -> None:
+def test_explanation_of_an_inferred_reference_names_its_volume(client: Client, paths: NamespacePaths) -> None:
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

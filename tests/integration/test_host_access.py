@@ -47,7 +47,7 @@ def admin(running: LoopbackServer) -> Iterator[Client]:
 
 @pytest.fixture
 def dev(running: LoopbackServer, admin: Client) -> Iterator[Client]:
-    """A user with the role edit in the namespace dev only; the configuration is empty again afterwards."""
+    """A user with the role edit in the namespace dev only; the configuration is emptied after the test."""
     client = acting(running, "dev")
     yield client
     client.close()
@@ -102,7 +102,7 @@ def test_host_disk_below_an_allowed_root_is_accepted(dev: Client, directory: Pat
     assert dev.patch(DEV.vms("good"), patch).status == 422
 
 
-def test_host_devices_need_the_administrators_permission(dev: Client, admin: Client) -> None:
+def test_host_devices_require_the_administrators_permission(dev: Client, admin: Client) -> None:
     devices = {"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]}
     vm = build_host_vm("gpu", devices=devices)
     refused = "GPU nvidia.com/T4 is not permitted in permittedHostDevices configuration"
@@ -111,7 +111,7 @@ def test_host_devices_need_the_administrators_permission(dev: Client, admin: Cli
     assert dev.patch(CONFIGURATION, {"spec": {"configuration": None}}).status == 403
     listed = [{"pciVendorSelector": "10DE:1EB8", "resourceName": "nvidia.com/other"}]
     configure(admin, permittedHostDevices={"pciHostDevices": listed})
-    assert list_causes(dev.post(DEV.vms(), vm)) == [(at, f"{refused}: permitted are nvidia.com/other")]
+    assert list_causes(dev.post(DEV.vms(), vm)) == [(at, f"{refused}: permitted devices are nvidia.com/other")]
     listed[0]["resourceName"] = "nvidia.com/T4"
     configure(admin, permittedHostDevices={"pciHostDevices": listed})
     assert dev.post(DEV.vms(), vm).status == 201
@@ -135,7 +135,7 @@ def test_all_forbidden_fields_are_reported_together(dev: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["VirtualMachineInstancetype", "VirtualMachineClusterInstancetype"])
-def test_device_of_an_instancetype_needs_permission(dev: Client, admin: Client, kind: str) -> None:
+def test_device_set_by_an_instancetype_requires_permission(dev: Client, admin: Client, kind: str) -> None:
     sized = build_instancetype("with-gpu", kind=kind)
     sized["spec"]["gpus"] = [{"name": "g", "deviceName": "nvidia.com/T4"}]
     path = DEV.instancetypes() if kind == "VirtualMachineInstancetype" else CLUSTER_INSTANCETYPES

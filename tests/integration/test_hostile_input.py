@@ -1,4 +1,4 @@
-"""The time for a hostile request and the size of its response are proportional to the size of the request."""
+"""Hostile requests: the CPU time and the size of the response stay within limits."""
 
 import time
 from typing import Any
@@ -10,7 +10,7 @@ from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
 YAML = "application/yaml"
 JSON = "application/json"
 MAX_CPU_SECONDS = 3.0
-"""Seconds for server and client; a quadratic algorithm would take minutes."""
+"""CPU seconds of server and client, which run in one process; a quadratic algorithm would take minutes."""
 
 
 def build_owner(number: int, **fields: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
     return get_access(path=str(path))
 
 
-async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
+async def test_admin_of_a_data_directory_is_in_system_masters(tmp_path: Path) -> None:
     async with serve_system(tmp_path) as system:
         user = await get_user(get_access(path=str(system.kubeconfig)))
         assert user == UserInfo(username="admin", uid=user.uid, groups=["system:masters", EVERYONE])
@@ -55,7 +55,7 @@ async def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("by", ["certificate", "token"])
-async def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+async def test_user_is_authenticated_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     monkeypatch.setattr(authentication, "CACHE_SECONDS", 0)  # disable the cache, so that the test need not wait
 
     async with serve_system(tmp_path / "data") as system:

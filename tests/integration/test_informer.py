@@ -57,7 +57,7 @@ class Writer:
             self.written.append(_identify(made))
 
 
-class Unreliable:
+class UnreliableClient:
     """A client whose watches fail at random."""
 
     def __init__(self, client: Client) -> None:
@@ -152,7 +152,7 @@ async def test_informer_recovers_from_compacted_history(
     async with open_system(form, tmp_path) as system:
         store = system.system.store
         writers = [Writer(system.client, number) for number in range(WRITERS)]
-        informer = Informer(cast("Client", Unreliable(system.client)), ConfigMap, NS, watch_seconds=1)
+        informer = Informer(cast("Client", UnreliableClient(system.client)), ConfigMap, NS, watch_seconds=1)
         recorder = EventRecorder()
         informer.handle(recorder)
 
@@ -202,7 +202,7 @@ def _name(item: ConfigMap) -> str:
     return str(metadata.name)
 
 
-async def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> None:
+async def test_informer_reconnects_after_its_connections_were_closed(tmp_path: Path) -> None:
     async with open_system("http", tmp_path) as system:
         recorder = EventRecorder()
         informer = Informer(system.client, ConfigMap, NS)
@@ -214,7 +214,7 @@ async def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> Non
                 connection.close()
             while any(
                 one.reusable for one in kept
-            ):  # until the client has noticed the restart: creates are not retried
+            ):  # wait until the client has noticed the closed connections, because creates are not retried
                 await asyncio.sleep(0.01)
             await system.client.create(_build("b"))
             await wait_until_synced(informer, system)
@@ -227,7 +227,7 @@ def _index_by_writer(item: ConfigMap) -> list[str]:
     return [labels["writer"]] if "writer" in labels else []
 
 
-async def test_paged_objects_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
+async def test_informer_finds_paged_objects_by_name_namespace_and_index(form: Transport, tmp_path: Path) -> None:
     async with open_system(form, tmp_path) as system:
         await asyncio.gather(*(system.client.create(_build(f"m{number}-x")) for number in range(1100)))
         informer = Informer(system.client, ConfigMap, indexes={"writer": _index_by_writer})
@@ -253,7 +253,7 @@ async def test_resync_reports_all_objects_again(tmp_path: Path) -> None:
         assert reported[0] == "ADDED"
 
 
-async def test_failing_handler_does_not_affect_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_handler_does_not_affect_other_handlers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def fail(_: Change[ConfigMap]) -> None:
         raise StatusError(500, "", "no")
 

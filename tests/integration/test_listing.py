@@ -49,7 +49,7 @@ def test_list_pages_are_a_consistent_snapshot(client: Client, paths: NamespacePa
     assert third["metadata"]["continue"] == ""
 
 
-def test_limit_above_the_count_returns_one_page(client: Client, paths: NamespacePaths) -> None:
+def test_list_with_a_limit_above_the_count_returns_one_page(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 3)
     page = client.get(paths.instancetypes(), limit=3).tree
     assert (names(page), page["metadata"]["continue"]) == (["it-0", "it-1", "it-2"], "")
@@ -135,7 +135,9 @@ def test_list_at_a_compacted_version_returns_410(server: LoopbackServer, client:
 
 
 @pytest.mark.parametrize("match", ["", "NotOlderThan", "Exact"])
-def test_future_resource_version_returns_504_with_retry(client: Client, paths: NamespacePaths, match: str) -> None:
+def test_future_resource_version_returns_504_with_retry_after(
+    client: Client, paths: NamespacePaths, match: str
+) -> None:
     query = {"resourceVersionMatch": match} if match else {}
     reply = client.get(paths.instancetypes(), resourceVersion="999999999", **query)
     assert reply.reason == (504, "Timeout")

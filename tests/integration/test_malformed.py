@@ -1,4 +1,4 @@
-"""Malformed requests are answered, and never with a server error."""
+"""Every malformed request gets a response other than a server error."""
 
 import copy
 import json
@@ -204,7 +204,9 @@ def test_malformed_json_patch_operations_never_cause_a_server_error(
     ),
     body=st.binary(max_size=60) | VALUES.map(json.dumps).map(str.encode) | st.text(max_size=40).map(str.encode),
 )
-def test_bodies_of_random_bytes_are_rejected(client: Client, method: str, name: str, media: str, body: bytes) -> None:
+def test_random_bodies_never_cause_a_server_error(
+    client: Client, method: str, name: str, media: str, body: bytes
+) -> None:
     headers = {"Content-Type": media}
     query = {"fieldManager": "fuzzer"} if media == APPLY_PATCH else {}
     for path in (PLACE.core("secrets"), PLACE.instancetypes(version="v1alpha2")):
@@ -284,19 +286,19 @@ Sender = Callable[[Client], Response]
 @pytest.mark.parametrize(
     "send",
     [
-        pytest.param(lambda client: client.post("/api/v1/namespaces", b"{}"), id="empty body"),
+        pytest.param(lambda client: client.post("/api/v1/namespaces", b"{}"), id="empty object"),
         pytest.param(lambda client: client.post("/api/v1/namespaces", b"null"), id="null"),
         pytest.param(lambda client: client.post("/api/v1/namespaces", b'"x"'), id="string"),
         pytest.param(
             lambda client: client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", b"{}"),
-            id="empty object",
+            id="empty review",
         ),
         pytest.param(
             lambda client: client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", b"["),
-            id="truncated object",
+            id="truncated review",
         ),
     ],
 )
-def test_empty_or_incomplete_bodies_are_rejected(client: Client, send: Sender) -> None:
+def test_bodies_that_are_not_complete_objects_are_rejected(client: Client, send: Sender) -> None:
     reply = send(client)
     assert 400 <= reply.status < 500, reply.body

@@ -50,7 +50,7 @@ def test_unsupported_patch_types_of_custom_resources_return_415(
         pytest.param({"namespace": "default"}, (400, "BadRequest"), id="other namespace"),
     ],
 )
-def test_patch_with_a_resource_version_is_conditional(
+def test_patch_with_another_version_uid_name_or_namespace_is_rejected(
     client: Client, paths: NamespacePaths, metadata: JsonObject, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
@@ -111,7 +111,7 @@ def test_failed_json_patch_returns_empty_details(client: Client, paths: Namespac
     assert reply.tree["details"] == {}
 
 
-def test_unknown_fields_in_a_patch_give_a_warning_or_an_error(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_in_a_patch_cause_a_warning_or_an_error(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     patch = {"spec": {"cpuu": 1}}
     assert client.patch(paths.instancetypes("one"), patch).warnings == ['unknown field \\"spec.cpuu\\"']
@@ -142,7 +142,7 @@ def test_unknown_fields_in_a_patch_give_a_warning_or_an_error(client: Client, pa
         ),
     ],
 )
-def test_duplicate_keys_in_a_patch_give_a_warning_or_an_error(
+def test_duplicate_or_unknown_keys_in_a_patch_cause_a_warning_or_an_error(
     client: Client, paths: NamespacePaths, media: str, patch: bytes, warning: str
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
@@ -175,7 +175,7 @@ def test_empty_config_map_has_no_data_field(client: Client, paths: NamespacePath
     assert emptied.keys() == {"apiVersion", "kind", "metadata"}
 
 
-def test_patch_of_a_missing_object_returns_404_or_400(client: Client, paths: NamespacePaths) -> None:
+def test_patch_of_a_missing_object_or_of_a_collection_is_rejected(client: Client, paths: NamespacePaths) -> None:
     assert client.patch(paths.instancetypes("none"), {}).reason == (404, "NotFound")
     assert client.patch(paths.instancetypes(), {}).reason == (400, "BadRequest")
 

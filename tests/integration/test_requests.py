@@ -135,7 +135,7 @@ def test_list_media_types_differ_from_object_media_types(client: Client, paths: 
     assert client.get(paths.instancetypes("one"), accept=PARTIAL_LIST).reason == (500, "")
 
 
-def test_table_rows_have_metadata_unless_requested_otherwise(client: Client) -> None:
+def test_table_rows_have_metadata_by_default(client: Client) -> None:
     table = client.get("/api/v1/namespaces/default", accept=TABLE, includeObject="").tree
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
 
@@ -148,7 +148,7 @@ def test_built_in_kinds_accept_no_media_type_wildcards(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", [CLUSTER_INSTANCETYPES, "/version", "/apis"])
-def test_head_is_a_get_without_a_body(client: Client, path: str) -> None:
+def test_head_returns_the_headers_of_get_without_a_body(client: Client, path: str) -> None:
     full, head = client.get(path), client.send("HEAD", path)
     assert (head.status, head.body) == (200, b"")
     assert head.headers["content-length"] == str(len(full.body))
@@ -178,7 +178,7 @@ def test_body_of_unsupported_type_returns_415(client: Client, paths: NamespacePa
 
 
 @pytest.mark.parametrize("media", ["application/json; charset=utf-8", "APPLICATION/JSON", ""])
-def test_several_json_media_types_are_accepted(client: Client, paths: NamespacePaths, media: str) -> None:
+def test_variants_of_the_json_content_type_are_accepted(client: Client, paths: NamespacePaths, media: str) -> None:
     reply = client.send("POST", paths.instancetypes(), build_instancetype(), headers={"Content-Type": media})
     assert reply.status == 201
 

@@ -1,4 +1,4 @@
-"""Settings without effect are kept by every kind of write, with a warning."""
+"""Every kind of write preserves settings without effect and returns a warning."""
 
 from collections.abc import Iterator
 
@@ -34,14 +34,14 @@ def write(client: Client, way: str) -> Response:
 
 
 @pytest.mark.parametrize("way", ["put", "merge", "apply"])
-def test_unknown_fields_of_the_configuration_are_kept(client: Client, way: str) -> None:
+def test_unknown_fields_of_the_configuration_are_preserved(client: Client, way: str) -> None:
     assert write(client, way).status == 200
     for path in (PATH, OLDER):
         kept = client.get(path).tree["spec"]["configuration"]
         assert {name: kept[name] for name in SETTINGS} == SETTINGS
 
 
-def test_null_removes_only_the_named_field(client: Client) -> None:
+def test_null_in_a_patch_removes_only_the_named_setting(client: Client) -> None:
     write(client, "merge")
     client.patch(PATH, {"spec": {"configuration": {"colour": None, "network": {"binding": None}}}})
     kept = client.get(PATH).tree["spec"]["configuration"]
@@ -49,8 +49,8 @@ def test_null_removes_only_the_named_field(client: Client) -> None:
     assert kept["network"]["speed"] == 10
 
 
-def test_unsupported_settings_have_a_warning_header_on_every_change(client: Client) -> None:
-    unsupported = "not supported by virtshape: no effect"
+def test_unsupported_kubevirt_settings_cause_a_warning_on_every_change_of_the_spec(client: Client) -> None:
+    unsupported = "not supported by virtshape; it has no effect"
     first = client.patch(PATH, {"spec": {"imageTag": "v1", "configuration": {"migrations": {"disableTLS": True}}}})
     second = client.patch(PATH, {"metadata": {"labels": {"a": "b"}}})
     third = client.patch(PATH, {"spec": {"configuration": {"cpuModel": "host-model"}}})

@@ -18,7 +18,7 @@ from tests.support.loopback import (
 )
 
 from virtshape.apiserver.limits import MAX_OBJECT_BYTES
-from virtshape.apiserver.objects import make_write
+from virtshape.apiserver.objectmetadata import make_write
 from virtshape.apiserver.validation.configdata import MAX_DATA_BYTES
 from virtshape.store.record import Key
 
@@ -32,12 +32,14 @@ def send_yaml(client: Client, path: str, text: str) -> Response:
 
 
 def with_size(size: int) -> dict[str, object]:
-    """Return a patch that grows a VM's template to `size` bytes."""
+    """Return a patch that adds an annotation of `size` bytes to a VM's template."""
     return {"spec": {"template": {"metadata": {"annotations": {"a": "x" * size}}}}}
 
 
 @pytest.mark.parametrize("query", [{}, {"dryRun": "All"}], ids=["stored", "dry run"])
-def test_object_up_to_the_size_limit_is_created(client: Client, paths: NamespacePaths, query: dict[str, str]) -> None:
+def test_object_larger_than_the_size_limit_cannot_be_created(
+    client: Client, paths: NamespacePaths, query: dict[str, str]
+) -> None:
     vm = build_vm()
     vm["spec"]["template"] |= with_size(MAX_OBJECT_BYTES)["spec"]["template"]  # type: ignore[index]
     refused = client.post(paths.vms(), vm, **query)
@@ -144,11 +146,11 @@ def test_oversized_stored_object_may_shrink_or_be_deleted_but_not_grow(
 )
 def test_yaml_aliases_cannot_expand_a_small_body(client: Client, paths: NamespacePaths, text: str) -> None:
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {}\n"
-    began = time.monotonic()
+    began = time.process_time()
     reply = send_yaml(client, paths.core("configmaps"), head + text)
     assert reply.reason == (400, "BadRequest")
     assert "the aliases of this document expand to more than " in reply.tree["message"]
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_yaml_aliases_of_ordinary_size_are_resolved(client: Client, paths: NamespacePaths) -> None:
@@ -159,10 +161,10 @@ def test_yaml_aliases_of_ordinary_size_are_resolved(client: Client, paths: Names
 def test_duplicate_key_among_many_is_found_quickly(client: Client, paths: NamespacePaths) -> None:
     members = ",".join(f'"k{number}": ""' for number in range(100_000))
     text = f'{{"apiVersion": "v1", "kind": "ConfigMap", "data": {{{members}, "k99999": ""}}}}'
-    began = time.monotonic()
+    began = time.process_time()
     reply = send_yaml(client, paths.core("configmaps"), text)
     assert (reply.reason, "k99999" in reply.tree["message"]) == ((400, "BadRequest"), True)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_store_limits_the_bytes_of_history(

@@ -59,7 +59,7 @@ def test_server_set_metadata_cannot_be_changed(client: Client, paths: NamespaceP
         pytest.param({"deletionGracePeriodSeconds": 5}, (422, "Invalid"), id="grace period"),
     ],
 )
-def test_update_with_another_name_or_stale_version_is_rejected(
+def test_update_with_invalid_or_stale_metadata_is_rejected(
     client: Client, paths: NamespacePaths, metadata: JsonObject, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
@@ -102,7 +102,7 @@ def test_generation_counts_spec_changes(client: Client, paths: NamespacePaths) -
     assert [tree["metadata"]["generation"] for tree in (made, labelled, reported, changed)] == [1, 1, 1, 2]
 
 
-def test_update_without_changes_keeps_the_resource_version(
+def test_update_without_changes_does_not_change_the_resource_version(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     (made,) = create(client, paths.vms(), build_vm())
@@ -136,7 +136,7 @@ def test_status_update_changes_only_the_status(client: Client, paths: NamespaceP
     assert client.get(f"{paths.vms('vm1')}/status").tree == updated
 
 
-def test_update_keeps_the_status(client: Client, paths: NamespacePaths) -> None:
+def test_update_does_not_change_the_status(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.vms(), build_vm())
     reported = client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}}).tree
     changed = client.put(paths.vms("vm1"), {**with_metadata(reported, labels={"a": "b"}), "status": {"ready": True}})
@@ -178,7 +178,7 @@ def test_status_can_be_neither_created_nor_deleted(client: Client, paths: Namesp
     assert client.get(paths.vms("vm1")).status == 200
 
 
-def test_namespace_keeps_its_label_and_finalizers(client: Client, paths: NamespacePaths) -> None:
+def test_update_does_not_remove_the_label_and_finalizers_of_a_namespace(client: Client, paths: NamespacePaths) -> None:
     path = f"/api/v1/namespaces/{paths.namespace}"
     bare = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": paths.namespace, "labels": {"a": "b"}}}
     updated = client.put(path, bare).tree
@@ -192,7 +192,7 @@ def test_namespace_keeps_its_label_and_finalizers(client: Client, paths: Namespa
     assert client.get(path).status == 404
 
 
-def test_data_of_a_controller_revision_is_immutable_and_keeps_nulls(client: Client, paths: NamespacePaths) -> None:
+def test_controller_revision_data_is_immutable_and_may_contain_nulls(client: Client, paths: NamespacePaths) -> None:
     path = f"/apis/apps/v1/namespaces/{paths.namespace}/controllerrevisions"
     data = {"kind": "Odd", "spec": {"nothing": None, "list": [None]}}
     body = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "one"}, "data": data}
@@ -204,7 +204,7 @@ def test_data_of_a_controller_revision_is_immutable_and_keeps_nulls(client: Clie
 
 
 @pytest.mark.parametrize("plural", ["configmaps", "secrets"])
-def test_immutable_config_map_cannot_be_changed(client: Client, paths: NamespacePaths, plural: str) -> None:
+def test_immutable_config_map_or_secret_cannot_be_changed(client: Client, paths: NamespacePaths, plural: str) -> None:
     kind = {"configmaps": "ConfigMap", "secrets": "Secret"}[plural]
     create(client, paths.core(plural), {**build_config(data={"a": "YQ=="}), "kind": kind, "immutable": True})
     path = paths.core(plural, "settings")

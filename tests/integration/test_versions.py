@@ -83,7 +83,7 @@ def test_write_at_an_older_version_without_a_size_returns_422_with_the_path(
     assert client.patch(paths.instancetypes("one", "v1beta2"), patch).status == 200
 
 
-def test_sizes_of_0_are_stored_with_a_warning_before_v1beta2_and_left_to_the_vm(
+def test_size_of_0_is_accepted_only_before_v1beta2_and_lets_the_vm_set_its_size(
     client: Client, paths: NamespacePaths
 ) -> None:
     body = build_instancetype("open", guest=0, memory="0")

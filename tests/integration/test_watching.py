@@ -25,7 +25,7 @@ def show(events: list[JsonObject]) -> list[tuple[str, str]]:
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
-def test_changes_after_a_resource_version_arrive_in_order(client: Client, paths: NamespacePaths) -> None:
+def test_watch_sends_changes_after_a_resource_version_in_order(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("before"))
     since = revision(client.get(paths.instancetypes()).tree)
     create(client, paths.instancetypes(), build_instancetype("one"))
@@ -106,7 +106,7 @@ def test_watch_ends_cleanly_after_its_timeout(client: Client, paths: NamespacePa
     assert 0.9 < time.monotonic() - began < TIMEOUT / 2
 
 
-def test_bookmark_precedes_the_end_if_the_revision_advanced(client: Client, paths: NamespacePaths) -> None:
+def test_watch_ends_with_a_bookmark_if_the_revision_has_advanced(client: Client, paths: NamespacePaths) -> None:
     since = revision(client.get(paths.instancetypes()).tree)
     query: JsonObject = {"resourceVersion": since, "labelSelector": "nobody=has", "seconds": 3}
     with (
@@ -136,7 +136,9 @@ def test_bookmarks_are_sent_periodically(
     assert int(revision(first[0]["object"])) < int(revision(second[0]["object"]))
 
 
-def test_slow_watch_ends_with_410(client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_with_too_many_pending_events_ends_with_410(
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.store.watch.MAX_PENDING", 0)
     since = revision(client.get(paths.instancetypes()).tree)
     with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
@@ -168,7 +170,9 @@ def test_initial_events_end_with_an_annotated_bookmark(client: Client, paths: Na
 
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no resource version", "resource version 0"])
-def test_watch_from_version_zero_sends_initial_events(client: Client, paths: NamespacePaths, query: JsonObject) -> None:
+def test_initial_events_without_a_version_end_with_an_annotated_bookmark(
+    client: Client, paths: NamespacePaths, query: JsonObject
+) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as watch:
         events = watch.read(2)
@@ -225,7 +229,7 @@ def test_watch_from_an_unknown_revision_ends_with_410(client: Client, paths: Nam
     assert events[0]["object"]["message"].startswith("Too large resource version: 999999999, current: ")
 
 
-def test_missed_changes_are_sent_in_batches(
+def test_watch_sends_missed_changes_in_batches(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 1000)
@@ -238,7 +242,7 @@ def test_missed_changes_are_sent_in_batches(
         assert show(watch.read(1)) == [("ADDED", "last")]
 
 
-def test_existing_objects_are_sent_in_batches(
+def test_watch_sends_existing_objects_in_batches(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.store.store.BYTES_AT_ONCE", 1000)
@@ -284,9 +288,7 @@ def test_update_without_changes_sends_no_event(client: Client, paths: NamespaceP
     assert event["object"]["spec"]["cpu"] == {"guest": 2}
 
 
-def test_removing_the_last_finalizer_sends_deleted_with_the_previous_finalizers(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_deleted_event_contains_the_finalizers_before_their_removal(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=["example.com/hold"]))
     with client.watch(paths.instancetypes(), resourceVersion=revision(made)) as watch:
         client.delete(paths.instancetypes("one"))
@@ -298,7 +300,7 @@ def test_removing_the_last_finalizer_sends_deleted_with_the_previous_finalizers(
     assert "finalizers" not in answer["metadata"]
 
 
-def test_status_update_sends_an_event_and_keeps_the_generation(client: Client, paths: NamespacePaths) -> None:
+def test_status_update_sends_an_event_with_an_unchanged_generation(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     with client.watch(paths.vms(), resourceVersion=revision(made)) as watch:
         client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}})
@@ -345,8 +347,10 @@ def test_watch_parameter_false_returns_a_list(client: Client, paths: NamespacePa
     assert names(client.get(paths.instancetypes(), watch=flag).tree) == []
 
 
-def test_closed_watches_are_removed(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
-    hub = server.system.store._broadcaster  # noqa: SLF001 - what is left behind shows nowhere else
+def test_closed_watches_are_unsubscribed_from_the_store(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    hub = server.system.store._broadcaster  # noqa: SLF001 - leftovers are visible nowhere else
 
     def count() -> int:
         """Return the number of watches of this namespace; closed watches of other tests may still be counted."""

@@ -1,12 +1,12 @@
-"""The common instance types and preferences follow `commonInstancetypesDeployment`."""
+"""The setting `commonInstancetypesDeployment` adds or removes the common instance types and preferences."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.controllers import eventually
 from tests.support.systems import open_system
+from tests.support.waiting import eventually
 
 from virtshape import catalog
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype, VirtualMachineClusterPreference
@@ -14,8 +14,8 @@ from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.client.rest import RestClient
 from virtshape.cluster.bootstrap import install_defaults, list_defaults
 from virtshape.standalone.controllers import run_controllers
-from virtshape.standalone.inprocess import connect
-from virtshape.standalone.runtime import NoRuntime
+from virtshape.standalone.guestruntimes import NoRuntime
+from virtshape.standalone.inprocesstransport import connect
 from virtshape.standalone.server import Settings, assemble
 from virtshape.supervise.supervisor import Supervisor
 
@@ -41,10 +41,10 @@ async def list_names(client: RestClient) -> set[str | None]:
 
 
 async def wait_for_names(client: RestClient, names: set[str | None]) -> None:
-    async def look() -> bool | None:
+    async def probe() -> bool | None:
         return await list_names(client) == names or None
 
-    await eventually(look, f"the catalog is not {len(names)} objects")
+    await eventually(probe, f"the catalog is not {len(names)} objects")
 
 
 async def test_disabled_catalog_is_removed_except_changed_objects(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_disabled_catalog_is_removed_except_changed_objects(tmp_path: Path
 
 
 @pytest.mark.parametrize("value", [False, None], ids=["disabled", "default"])
-async def test_restarted_server_keeps_the_common_instancetypes_setting(tmp_path: Path, value: bool | None) -> None:
+async def test_common_instancetypes_setting_survives_a_server_restart(tmp_path: Path, value: bool | None) -> None:
     async with open_with_catalog(tmp_path) as client:
         await enable(client, False)
         await wait_for_names(client, set())

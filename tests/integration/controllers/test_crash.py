@@ -1,8 +1,8 @@
 """
 Controllers that are killed between any two writes and restarted reach the same result.
 
-A write without a response needs no separate test: the restarted controllers find the same state as when the next
-write was not sent.
+A crash after a write, but before its response, is not tested separately: it leaves the same state as a crash before
+the next write.
 """
 
 import itertools
@@ -13,12 +13,12 @@ from tests.integration.controllers.test_references import configure, old_payload
 from tests.integration.controllers.test_status_revisions import find_revision_name, name_in_status, start_stopped
 from tests.support.controllers import (
     ControlledSystem,
-    eventually,
     instancetype_tree,
     open_controlled_system,
     preference_tree,
     vm_tree,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume
@@ -30,7 +30,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
-from virtshape.controllers.vm.revisionsync import has_current_revisions, list_pinned_revisions
+from virtshape.controllers.vm.revisions import has_current_revisions, list_pinned_revisions
 from virtshape.controllers.vm.status import measure
 from virtshape.controllers.vmi.phases import phase_of
 
@@ -43,22 +43,22 @@ STRIDE = 1
 """The number of writes between two injected crashes."""
 
 Scenario = Callable[[ControlledSystem, int], Awaitable[bool]]
-"""Runs a scenario with a crash at a write and checks the result; returns False if the scenario ended before it."""
+"""Runs a scenario with a crash at this write and checks the result; returns False if the scenario has fewer writes."""
 
 
-async def play_every_death(play: Scenario, directory: Path) -> None:
+async def crash_at_every_write(scenario: Scenario, directory: Path) -> None:
     """Run a scenario with a crash at each write in turn, until it finishes without a crash."""
     for write in itertools.count(1, STRIDE):
-        if not await _play(play, directory / str(write), write):
+        if not await _run_scenario(scenario, directory / str(write), write):
             break
     assert write > 1, "no crash was injected"
 
 
-async def _play(play: Scenario, directory: Path, write: int) -> bool:
+async def _run_scenario(scenario: Scenario, directory: Path, write: int) -> bool:
     directory.mkdir(mode=0o700)
     try:
         async with open_controlled_system(directory) as system:
-            return await play(system, write)
+            return await scenario(system, write)
     except BaseException as error:
         error.add_note(f"the controllers crashed at write {write}")
         raise
@@ -92,28 +92,28 @@ async def wait_until_all_is_gone(system: ControlledSystem) -> None:
 
 
 async def test_vm_start_survives_a_controller_crash_at_any_write(tmp_path: Path) -> None:
-    async def play(system: ControlledSystem, write: int) -> bool:
+    async def scenario(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await system.wait_for("Running")
             await system.wait_until_idle(controllers)
 
         await create_vm(system)
-        died = await system.crash_at_write(write, finish)
+        crashed = await system.crash_at_write(write, finish)
         await check_running(system)
-        return died
+        return crashed
 
-    await play_every_death(play, tmp_path)
+    await crash_at_every_write(scenario, tmp_path)
 
 
 async def test_revision_names_in_the_status_survive_a_controller_crash(tmp_path: Path) -> None:
-    async def play(system: ControlledSystem, write: int) -> bool:
+    async def scenario(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await system.wait_for("Running")
             await system.wait_until_idle(controllers)
 
         await configure(system, revisionName="Status")
         await create_vm(system)
-        died = await system.crash_at_write(write, finish)
+        crashed = await system.crash_at_write(write, finish)
         patch = {"spec": {"cpu": {"guest": 7}}}
         vmi_exists = await system.find(VirtualMachineInstance) is not None
         if vmi_exists:  # the VM uses the revision that its instance was started with
@@ -127,13 +127,13 @@ async def test_revision_names_in_the_status_survive_a_controller_crash(tmp_path:
         assert vm.status is not None
         assert vm.status.effective is not None
         assert vm.status.effective.vcpus == measure(vmi.spec).vcpus == 2
-        return died
+        return crashed
 
-    await play_every_death(play, tmp_path)
+    await crash_at_every_write(scenario, tmp_path)
 
 
 async def test_revision_upgrade_in_the_status_survives_a_controller_crash(tmp_path: Path) -> None:
-    async def play(system: ControlledSystem, write: int) -> bool:
+    async def scenario(system: ControlledSystem, write: int) -> bool:
         async with system.run_controllers() as controllers:
             await start_stopped(system, controllers)
         await name_in_status(system, old_payload("v1alpha2"))
@@ -142,34 +142,34 @@ async def test_revision_upgrade_in_the_status_survives_a_controller_crash(tmp_pa
             await system.wait_until_gone(ControllerRevision, "named")
             await system.wait_until_idle(controllers)
 
-        died = await system.crash_at_write(write, finish)
+        crashed = await system.crash_at_write(write, finish)
         async with system.run_controllers() as controllers:
             await finish(controllers)
             name = find_revision_name(await system.vm())
         assert name.startswith("vm1-small-v1beta1-")
         assert await system.find(ControllerRevision, name) is not None
-        return died
+        return crashed
 
-    await play_every_death(play, tmp_path)
+    await crash_at_every_write(scenario, tmp_path)
 
 
 async def test_vm_deletion_survives_a_controller_crash_at_any_write(tmp_path: Path) -> None:
-    async def play(system: ControlledSystem, write: int) -> bool:
+    async def scenario(system: ControlledSystem, write: int) -> bool:
         await create_vm(system)
         await check_running(system)
         await system.client.delete(VirtualMachine, "vm1", "default")
-        died = await system.crash_at_write(write, lambda _: wait_until_all_is_gone(system))
+        crashed = await system.crash_at_write(write, lambda _: wait_until_all_is_gone(system))
         async with system.run_controllers():
             await wait_until_all_is_gone(system)
-        return died
+        return crashed
 
-    await play_every_death(play, tmp_path)
+    await crash_at_every_write(scenario, tmp_path)
 
 
 async def test_vm_restart_survives_a_controller_crash_at_any_write(tmp_path: Path) -> None:
-    async def play(system: ControlledSystem, write: int) -> bool:
+    async def scenario(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
-            await eventually(is_another, "no other instance is there")
+            await eventually(is_another, "there is no new instance")
             await system.wait_for("Running")
             await system.wait_until_idle(controllers)
 
@@ -183,13 +183,13 @@ async def test_vm_restart_survives_a_controller_crash_at_any_write(tmp_path: Pat
         requests = [{"action": "Stop", "uid": uid}, {"action": "Start"}]
         patch = {"status": {"stateChangeRequests": requests}}
         await system.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
-        died = await system.crash_at_write(write, finish)
+        crashed = await system.crash_at_write(write, finish)
         after = await check_running(system)
         assert metadata_of(after).uid != uid
         assert to_tree(after.spec) == to_tree(before.spec)
-        return died
+        return crashed
 
-    await play_every_death(play, tmp_path)
+    await crash_at_every_write(scenario, tmp_path)
 
 
 async def are_running(system: ControlledSystem, count: int) -> bool | None:
@@ -208,7 +208,7 @@ async def test_repeated_crashes_neither_lose_nor_leak_vms(tmp_path: Path) -> Non
             await system.create(tree)
 
         async def finish(controllers: Controllers) -> None:
-            await eventually(lambda: are_running(system, 30), "not all of them run")
+            await eventually(lambda: are_running(system, 30), "not all VMs are running")
             await system.wait_until_idle(controllers)
 
         assert all([await system.crash_at_write(35 + 7 * round_, finish) for round_ in range(5)])

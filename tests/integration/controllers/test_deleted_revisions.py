@@ -6,12 +6,12 @@ import pytest
 from tests.integration.controllers.test_references import configure
 from tests.support.controllers import (
     ControlledSystem,
-    eventually,
     instancetype_tree,
     open_controlled_system,
     preference_tree,
     vm_tree,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
@@ -41,22 +41,22 @@ async def delete_revision(system: ControlledSystem, role: str = "instancetype") 
 
 
 async def wait_for_failure(system: ControlledSystem, reason: str = "FailedFindInstancetype") -> VirtualMachine:
-    async def look() -> VirtualMachine | None:
+    async def probe() -> VirtualMachine | None:
         vm = await system.vm()
         failure = find_condition(vm.status.conditions if vm.status else None, "Failure")
         return vm if failure is not None and failure.reason == reason else None
 
-    return await eventually(look, f"the VM does not report {reason}")
+    return await eventually(probe, f"the VM does not report {reason}")
 
 
 async def wait_until_repaired(system: ControlledSystem) -> VirtualMachine:
-    async def look() -> VirtualMachine | None:
+    async def probe() -> VirtualMachine | None:
         vm = await system.vm()
         assert vm.status is not None
         has_failure = find_condition(vm.status.conditions, "Failure") is not None
         return None if has_failure or vm.status.desired_generation != vm.metadata.generation else vm
 
-    return await eventually(look, "the VM still reports a failure")
+    return await eventually(probe, "the VM still reports a failure")
 
 
 async def upgrade(system: ControlledSystem, role: str = "instancetype") -> None:
@@ -116,7 +116,7 @@ async def test_restarted_controllers_report_a_deleted_revision(tmp_path: Path) -
             await wait_for_failure(system)
 
 
-async def test_guest_with_a_deleted_revision_keeps_running_and_can_be_stopped(tmp_path: Path) -> None:
+async def test_vm_with_a_deleted_revision_continues_to_run_and_can_be_stopped(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await run_vm(system, controllers)
         uid = (await system.vmi()).metadata.uid

@@ -59,6 +59,13 @@ async def test_events_expire_one_hour_after_their_last_occurrence(tmp_path: Path
         assert not await system.list_events(COMPONENT)
 
 
+async def test_events_from_the_future_expire_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system:
+        await record(system, 1, now=NOW)
+        assert await EventExpiry(system.client, lambda: NOW - 3600).sweep() == 0
+        assert await EventExpiry(system.client, lambda: NOW - 3601).sweep() == 1
+
+
 async def test_failed_event_write_does_not_block_the_controller(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)

@@ -1,4 +1,4 @@
-"""Failing guests are restarted, delayed or left alone, depending on the run strategy."""
+"""Failing guests are restarted immediately, after a delay or never, depending on the run strategy."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tests.support.controllers import (
     ControlledSystem,
-    eventually,
     instancetype_tree,
     open_controlled_system,
     preference_tree,
     vm_tree,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, is_final
@@ -29,7 +29,7 @@ NAME = Name("default", "vm1")
 
 
 class FailingLauncher(SimulatedLauncher):
-    """A launcher whose first guests end with the given statuses; each guest keeps its status."""
+    """A launcher that first reports the given statuses, one for each phase of an instance."""
 
     def __init__(self, *ends: GuestStatus) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class FailingLauncher(SimulatedLauncher):
 
 
 class FakeClock:
-    """A clock that tests set."""
+    """A fake clock whose time is set by tests."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.0
@@ -78,12 +78,12 @@ async def test_start_delay_grows_with_each_failed_start(tmp_path: Path) -> None:
         clock.now += FIRST_DELAY_SECONDS
         controllers.vms.queue.add(NAME)
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             vm = await system.vm()
             failure = vm.status.start_failure if vm.status else None
             return True if failure is not None and failure.consecutive_fail_count == 2 else None
 
-        await eventually(look, "the second failure is not counted")
+        await eventually(probe, "the second failure is not counted")
         await system.wait_until_gone(VirtualMachineInstance)
         clock.now += 4 * FIRST_DELAY_SECONDS
         controllers.vms.queue.add(NAME)
@@ -102,13 +102,13 @@ async def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> N
     async with open_controlled_system(tmp_path) as system, running(system, launcher, FakeClock()) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
 
-        async def look() -> bool | None:
-            controllers.vmis.queue.add(NAME)  # a launcher does this when a guest changes
+        async def probe() -> bool | None:
+            controllers.vmis.queue.add(NAME)  # a launcher queues the instance in this way when its guest changes
             vm = await system.vm()
             stopped = vm.status is not None and vm.status.printable_status == "Stopped"
             return True if not launcher.ends and stopped else None
 
-        await eventually(look, "it does not end")
+        await eventually(probe, "the VM does not stop")
         await system.wait_until_idle(controllers)
         assert len(launcher.launched) == 2
         assert await system.find(VirtualMachineInstance) is None
@@ -117,17 +117,17 @@ async def test_rerun_on_failure_restarts_only_failed_guests(tmp_path: Path) -> N
         assert vm.status.state_change_requests is None
 
 
-async def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
+async def test_vm_with_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
     launcher = FailingLauncher(GuestStatus("running"), GuestStatus("failed", "panic"))
     async with open_controlled_system(tmp_path) as system, running(system, launcher, FakeClock()) as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             controllers.vmis.queue.add(NAME)
             vmi = await system.find(VirtualMachineInstance)
             return True if vmi is not None and is_final(vmi) else None
 
-        await eventually(look, "it does not end")
+        await eventually(probe, "the instance does not end")
         await system.wait_until_idle(controllers)
         await system.client.delete(VirtualMachineInstance, "vm1", "default")
         await system.wait_until_gone(VirtualMachineInstance)
@@ -136,7 +136,7 @@ async def test_run_strategy_once_starts_only_once(tmp_path: Path) -> None:
         assert len(launcher.launched) == 1
 
 
-async def test_vm_without_memory_reports_it_and_starts_once_memory_is_set(tmp_path: Path) -> None:
+async def test_vm_without_memory_reports_the_failure_and_starts_once_memory_is_set(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(vm_tree(instancetype=None, preference=None))
 

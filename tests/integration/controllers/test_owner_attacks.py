@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
+from tests.support.controllers import ControlledSystem, open_controlled_system
+from tests.support.objects import object_from_tree
+from tests.support.waiting import eventually
 
-from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.model import JsonObject
@@ -14,7 +15,7 @@ from virtshape.api.rbac import ClusterRole
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
 from virtshape.client.resources import metadata_of
 from virtshape.client.rest import RestClient
-from virtshape.standalone.inprocess import connect
+from virtshape.standalone.inprocesstransport import connect
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -65,10 +66,10 @@ async def test_owner_reference_to_another_namespace_does_not_block_deletion(tmp_
         await create_map(dev, "dev", "leech", victim, finalizers=("example.com/never",))
         await prod.delete(ConfigMap, "victim", "prod", propagation="Foreground")
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return True if await system.find(ConfigMap, "victim", "prod") is None else None
 
-        await eventually(look, "an object of another namespace blocks the deletion")
+        await eventually(probe, "an object of another namespace blocks the deletion")
 
 
 async def test_namespace_with_owner_cycles_is_deleted(tmp_path: Path) -> None:
@@ -83,10 +84,10 @@ async def test_namespace_with_owner_cycles_is_deleted(tmp_path: Path) -> None:
             await dev.delete(ConfigMap, one, "dev", propagation="Foreground")
         await system.client.delete(Namespace, "dev")
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return True if await system.find(Namespace, "dev", "") is None else None
 
-        await eventually(look, "the namespace is still Terminating")
+        await eventually(probe, "the namespace is still Terminating")
 
 
 async def test_cluster_wide_object_with_a_namespaced_owner_is_not_collected(tmp_path: Path) -> None:
@@ -98,8 +99,8 @@ async def test_cluster_wide_object_with_a_namespaced_owner_is_not_collected(tmp_
         child = await create_map(dev, "dev", "child", owner)
         await dev.delete(ConfigMap, "owner", "dev")
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return True if await system.find(ConfigMap, metadata_of(child).name or "", "dev") is None else None
 
-        await eventually(look, "the dependent in the same namespace is still there")
+        await eventually(probe, "the dependent in the same namespace is still there")
         assert await system.find(ClusterRole, "kept", "") is not None

@@ -9,16 +9,16 @@ from tests.support.systems import open_system
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.kubevirt import KubeVirt
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
-from virtshape.standalone.inprocess import connect
+from virtshape.standalone.inprocesstransport import connect
 
 
-@pytest.mark.parametrize("play", SCENARIOS)
-async def test_instance_follows_the_status_of_its_pod(play: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_status_of_an_instance_is_derived_from_its_pod(scenario: str, tmp_path: Path) -> None:
     async with open_system("in-process", tmp_path) as system:
         driver = PodDriver(system.client, "default")
         await driver.prepare()
         async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
-            await SCENARIOS[play](driver)
+            await SCENARIOS[scenario](driver)
 
 
 HOST_DISK = [{"name": "d", "hostDisk": {"path": "/srv/d.img", "type": "Disk"}}]
@@ -33,7 +33,7 @@ async def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -
         await driver.prepare()
         async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
             await driver.create_vm(template={"volumes": HOST_DISK})
-            vm = await driver.wait_for_status("ErrorUnschedulable")
+            vm = await driver.wait_for("ErrorUnschedulable")
             reported = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
             assert any("HostDisk feature gate is not enabled" in message for message in reported), reported
             assert await driver.list_pods() == []
@@ -48,7 +48,7 @@ async def test_instance_with_unpermitted_host_disk_gets_no_pod(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("value", "limit"), [("default", "2"), ("other", None)], ids=["selected namespace", "another namespace"]
 )
-async def test_pod_in_a_selected_namespace_has_a_cpu_limit(tmp_path: Path, value: str, limit: str | None) -> None:
+async def test_only_pods_in_selected_namespaces_have_a_cpu_limit(tmp_path: Path, value: str, limit: str | None) -> None:
     selector = {"matchLabels": {"kubernetes.io/metadata.name": value}}
     patch = {"spec": {"configuration": {"autoCPULimitNamespaceLabelSelector": selector}}}
     async with open_system("in-process", tmp_path) as system:

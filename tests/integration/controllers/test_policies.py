@@ -58,7 +58,7 @@ async def count_revisions(system: ControlledSystem) -> tuple[int, int]:
     return len(names) - starts, starts
 
 
-async def test_policy_switch_updates_a_hundred_vms(tmp_path: Path) -> None:
+async def test_reference_policy_of_a_hundred_vms_is_switched_without_restarts(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree())
         for number in range(SIZE):

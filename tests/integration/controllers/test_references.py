@@ -28,7 +28,7 @@ from virtshape.client.resources import metadata_of
 
 
 async def configure(system: ControlledSystem, **settings: str) -> None:
-    """Set the reference policy."""
+    """Set the instance type settings of the configuration."""
     spec: JsonObject = {"configuration": {"instancetype": settings}}
     if await system.find(KubeVirt, "kubevirt", "kubevirt") is not None:
         await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": spec})
@@ -58,9 +58,11 @@ async def test_vm_waits_for_its_instancetype(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("policy", "captured", "expanded"),
     [("expand", False, True), ("expand", True, False), ("expandAll", True, True), ("reference", False, False)],
-    ids=["expand", "expand leaves captured ones", "expandAll", "reference"],
+    ids=["expand a new VM", "expand keeps an existing VM", "expandAll", "reference"],
 )
-async def test_reference_policy_expands_vms(tmp_path: Path, policy: str, captured: bool, expanded: bool) -> None:
+async def test_reference_policy_decides_which_vms_are_expanded(
+    tmp_path: Path, policy: str, captured: bool, expanded: bool
+) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree())
         if captured:
@@ -146,7 +148,7 @@ async def point_to_old(system: ControlledSystem, where: str) -> None:
     await system.client.update_status(vm)
 
 
-async def test_existing_revision_with_other_content_is_an_error(tmp_path: Path) -> None:
+async def test_existing_revision_with_different_content_is_an_error(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await system.create(instancetype_tree(), preference_tree())
         tree = instancetype_tree(guest=7)

@@ -14,7 +14,7 @@ from virtshape.standalone.server import Settings, serve
 
 
 @pytest.mark.parametrize("controllers", [True, False], ids=["with controllers", "without"])
-async def test_server_runs_controllers_if_enabled(tmp_path: Path, controllers: bool) -> None:
+async def test_server_runs_controllers_only_if_enabled(tmp_path: Path, controllers: bool) -> None:
     settings = Settings(directory=tmp_path, port=0, catalog=False, controllers=controllers, launcher="simulate")
     async with serve(settings) as ready:
         client = RestClient(HttpTransport(get_access(path=str(ready.kubeconfig))))

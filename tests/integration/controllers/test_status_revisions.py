@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from tests.integration.controllers.test_references import configure, old_payload
 from tests.support.controllers import (
     ControlledSystem,
-    eventually,
     instancetype_tree,
     open_controlled_system,
     preference_tree,
     vm_tree,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
@@ -82,7 +82,7 @@ async def test_spec_is_never_written_and_the_vm_keeps_its_revision(tmp_path: Pat
         assert find_revision_name(vm) == captured
 
 
-async def test_changed_instancetype_name_gets_a_new_revision(tmp_path: Path) -> None:
+async def test_change_of_the_instancetype_name_creates_a_new_revision(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await start_stopped(system, controllers)
         await system.create(instancetype_tree("large", 8))
@@ -127,7 +127,7 @@ async def test_outdated_revision_named_in_the_status_by_a_client_is_replaced(
         assert vm.spec.instancetype.revision_name is None
 
 
-async def test_status_revision_of_another_object_is_kept_but_not_used(tmp_path: Path) -> None:
+async def test_revision_of_another_object_in_the_status_is_not_used(tmp_path: Path) -> None:
     other = {**LABELS, "instancetype.kubevirt.io/object-name": "other"}
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await start_stopped(system, controllers)
@@ -136,7 +136,7 @@ async def test_status_revision_of_another_object_is_kept_but_not_used(tmp_path: 
         assert find_revision_name(await system.vm()) == "named"
 
 
-async def test_released_revision_is_replaced_by_a_new_one(tmp_path: Path) -> None:
+async def test_revision_name_removed_from_the_status_is_replaced_by_a_new_one(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         captured = await start_stopped(system, controllers)
         await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})
@@ -154,7 +154,7 @@ async def test_released_revision_is_replaced_by_a_new_one(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("place", ["Spec", "Status"])
-async def test_change_of_the_revision_name_setting_keeps_the_revisions_of_vms(tmp_path: Path, place: str) -> None:
+async def test_vm_uses_the_same_revision_after_the_revision_name_setting_changes(tmp_path: Path, place: str) -> None:
     before, after = ("Status", "Spec") if place == "Spec" else ("Spec", "Status")
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         captured = await start_stopped(system, controllers)

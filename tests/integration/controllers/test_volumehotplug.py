@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.controllers import ControlledSystem, eventually, open_controlled_system, vm_tree
+from tests.support.controllers import ControlledSystem, open_controlled_system, vm_tree
+from tests.support.waiting import eventually
 
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.kubevirt.conditions import find_condition
@@ -41,12 +42,12 @@ async def change_volume(
 async def wait_for_volumes(system: ControlledSystem, *names: str) -> None:
     """Wait until the instance has these volumes and reports them as ready."""
 
-    async def look() -> bool | None:
+    async def probe() -> bool | None:
         vmi: Any = await system.vmi()
         ready = [one.name for one in vmi.status.volume_status or () if one.phase == "Ready"]
         return ([one.name for one in vmi.spec.volumes or ()], ready) == ([*names], [*names]) or None
 
-    await eventually(look, f"the volumes of the instance are not {names}")
+    await eventually(probe, f"the volumes of the instance are not {names}")
 
 
 async def list_template_volumes(system: ControlledSystem) -> list[str]:
@@ -77,7 +78,7 @@ async def test_volume_is_added_to_vm_and_instance_and_removed_again(tmp_path: Pa
         assert reasons.count("VolumesChanged") == 2
 
 
-async def test_instance_follows_hotpluggable_volumes_of_an_edited_vm(tmp_path: Path) -> None:
+async def test_hotpluggable_volumes_of_an_edited_vm_are_added_to_and_removed_from_its_instance(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(build_vm())
         await system.wait_for("Running")
@@ -98,25 +99,25 @@ async def test_volume_that_is_not_hotpluggable_requires_a_restart(tmp_path: Path
         patch = {"spec": {"template": {"spec": {"volumes": [volume]}}}}
         await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
-        async def look() -> str | None:
+        async def probe() -> str | None:
             vm: Any = await system.vm()
             found = find_condition(vm.status.conditions, "RestartRequired")
             return found.message if found is not None else None
 
-        assert "spec.volumes" in await eventually(look, "no restart is required")
+        assert "spec.volumes" in await eventually(probe, "no restart is required")
         assert (await system.vmi()).spec.volumes is None
 
 
-async def test_volume_added_to_a_stopped_vm_is_used_at_its_next_start(tmp_path: Path) -> None:
+async def test_volume_added_to_a_stopped_vm_is_stored_in_its_template(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(build_vm("Halted"))
         await system.wait_for("Stopped")
         await change_volume(system, "addvolume", build_options())
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return await list_template_volumes(system) == ["data"] or None
 
-        await eventually(look, "the VM has no volume")
+        await eventually(probe, "the VM has no volume")
 
 
 async def test_dry_run_of_addvolume_changes_nothing(tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ async def test_addvolume_request_that_makes_the_vm_invalid_is_rejected(tmp_path:
         assert "spec.template.spec.domain.devices.disks[0].name" in [cause.field for cause in refused.value.causes]
 
 
-async def test_concurrent_addvolume_requests_are_all_stored(tmp_path: Path) -> None:
+async def test_successive_addvolume_requests_are_all_applied(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers():
         await system.create(build_vm())
         await system.wait_for("Running")

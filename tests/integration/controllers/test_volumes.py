@@ -8,12 +8,12 @@ from typing import Any
 
 from tests.support.controllers import (
     ControlledSystem,
-    eventually,
     instancetype_tree,
     open_controlled_system,
     preference_tree,
     vm_tree,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -119,7 +119,7 @@ async def test_data_source_is_ready_once_its_claim_exists(tmp_path: Path) -> Non
         assert await is_ready(system) == "False"
         await system.create(claim_tree("image"))
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return True if await is_ready(system) == "True" else None
 
-        await eventually(look, "the source is not ready")
+        await eventually(probe, "the source is not ready")

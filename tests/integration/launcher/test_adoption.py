@@ -50,13 +50,13 @@ def kill_both(report: Report) -> None:
 @pytest.mark.parametrize(
     ("meanwhile", "state", "reason"),
     [
-        pytest.param(lambda _: None, "running", "", id="nothing"),
+        pytest.param(lambda _: None, "running", "", id="nothing else is killed"),
         pytest.param(kill_launcher, "running", "", id="the launcher process is killed"),
         pytest.param(kill_qemu, "failed", "QemuKilled", id="QEMU is killed"),
         pytest.param(kill_both, "failed", "LauncherLost", id="both are killed"),
     ],
 )
-async def test_guest_is_adopted_after_its_supervisor_was_killed(
+async def test_new_supervisor_finds_the_state_of_a_guest_after_the_old_one_was_killed(
     data: Path, meanwhile: Callable[[Report], None], state: str, reason: str
 ) -> None:
     async with run_guests(data) as harness:

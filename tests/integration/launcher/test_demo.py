@@ -1,4 +1,4 @@
-"""The demo guest, booted in every supported way; its report matches its configuration."""
+"""The demo guest, booted in every supported way; the hardware that it reports matches its configuration."""
 
 import shutil
 import socket

@@ -39,13 +39,13 @@ REFUSED_WITHOUT_KVM = REFUSED_ANYWHERE | {
     "*.dpdk": {"spec.domain.devices.networkInterfaceMultiqueue"},
     "*.realtime": {"spec.domain.devices.networkInterfaceMultiqueue"},
 }
-"""Fields of catalog objects that the tested hosts do not support."""
+"""Fields that the tested hosts do not support, by pattern of the catalog object's name."""
 
 
-def shape(
+def build_vmi(
     instancetype: VirtualMachineInstancetypeSpec | None = None, preference: VirtualMachinePreferenceSpec | None = None
 ) -> VirtualMachineInstance:
-    """Build an instance with one disk; 8 vCPUs and 8Gi unless an instance type sets the size."""
+    """Return an instance with one disk: 8 vCPUs and 8Gi by default, 2 and 2Gi if the instance type sets no memory."""
     given = instancetype or build_instancetype_spec(cpu={"guest": 8}, memory={"guest": "8Gi"})
     sized = given.memory is not None and given.memory.guest is not None
     vm = build_vm(
@@ -63,7 +63,7 @@ def check_schema(schema: RelaxNG, domain: Domain) -> None:
 
 
 def emulate(domain: Domain) -> Domain:
-    """Return the domain without KVM and without tap devices, which tests may not create."""
+    """Return the domain without KVM, with an emulated CPU model and without interfaces, which may need tap devices."""
     cpu = domain.cpu if domain.cpu.mode == "custom" else replace(domain.cpu, mode="custom", model="Westmere")
     return replace(domain, type="qemu", cpu=cpu, devices=replace(domain.devices, interfaces=()))
 
@@ -82,14 +82,14 @@ def check_catalog_object(name: str, vmi: VirtualMachineInstance, host: Host, sch
 @pytest.mark.parametrize("name", names(INSTANCETYPE))
 def test_every_instancetype_renders_a_valid_domain(name: str, host: Host, schema: RelaxNG, driver: Driver) -> None:
     instancetype: Any = find(INSTANCETYPE, name)
-    check_catalog_object(name, shape(instancetype=instancetype.spec), host, schema, driver)
+    check_catalog_object(name, build_vmi(instancetype=instancetype.spec), host, schema, driver)
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("name", names(PREFERENCE))
 def test_every_preference_renders_a_valid_domain(name: str, host: Host, schema: RelaxNG, driver: Driver) -> None:
     preference: Any = find(PREFERENCE, name)
-    check_catalog_object(name, shape(preference=preference.spec), host, schema, driver)
+    check_catalog_object(name, build_vmi(preference=preference.spec), host, schema, driver)
 
 
 def design(domain: JsonObject, host: Host, directory: str = "/guest", **rest: Any) -> Design:
@@ -97,7 +97,7 @@ def design(domain: JsonObject, host: Host, directory: str = "/guest", **rest: An
 
 
 TWO_CPUS = replace(EMULATING, cpus=(0, 1), numa_cells=())
-"""A host with at most as many CPUs as the test machine."""
+"""A host with two CPUs, which every test machine has."""
 
 DEDICATED = {"dedicatedCpuPlacement": True}
 EFI = {"bootloader": {"efi": {"secureBoot": False}}}
@@ -112,11 +112,13 @@ RARE: list[Any] = [
         {"cpu": {"features": [{"name": "invtsc"}]}}, {"status": {"topologyHints": {"tscFrequency": 10**9}}}, id="TSC"
     ),
 ]
-"""Devices that need hardware which the test machine may not have."""
+"""Domains that need hardware that the test machine may lack."""
 
 
 @pytest.mark.parametrize(("domain", "rest"), RARE)
-def test_uncommon_devices_are_accepted_by_libvirt(domain: JsonObject, rest: JsonObject, schema: RelaxNG) -> None:
+def test_domain_for_uncommon_hardware_matches_the_libvirt_schema(
+    domain: JsonObject, rest: JsonObject, schema: RelaxNG
+) -> None:
     designed = design(domain, ACCELERATED, **rest)
     assert designed.refusals == ()
     check_schema(schema, designed.domain)
@@ -178,11 +180,13 @@ COMMON: list[Any] = [
         id="Windows",
     ),
 ]
-"""Devices that every machine supports."""
+"""Domains that every machine supports."""
 
 
 @pytest.mark.parametrize(("domain", "rest"), COMMON)
-def test_qemu_starts_with_common_devices(domain: JsonObject, rest: JsonObject, schema: RelaxNG, driver: Driver) -> None:
+def test_qemu_starts_a_domain_that_every_machine_supports(
+    domain: JsonObject, rest: JsonObject, schema: RelaxNG, driver: Driver
+) -> None:
     designed = design({"memory": {"guest": "128Mi"}, **domain}, TWO_CPUS, str(driver.directory), **rest)
     assert designed.refusals == ()
     check_schema(schema, designed.domain)

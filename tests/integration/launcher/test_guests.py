@@ -9,7 +9,17 @@ import pytest
 from tests.support.guests import require_qemu, run_guests
 
 from virtshape.api.model import JsonObject
-from virtshape.launcher.controlprotocol import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
+from virtshape.launcher.controlprotocol import (
+    Connect,
+    Kill,
+    Pause,
+    QueryOs,
+    Reset,
+    SetMemory,
+    SetVcpus,
+    Status,
+    Unpause,
+)
 from virtshape.launcher.node.gueststate import is_alive
 
 MEBIBYTE = 1 << 20
@@ -155,7 +165,7 @@ async def test_failed_guest_request_returns_an_error_message(data: Path) -> None
     async with run_guests(data) as harness:
         uid = await harness.start()
         ask = harness.guests.ask
-        assert "agent" in (await ask(uid, AskOs())).error
+        assert "agent" in (await ask(uid, QueryOs())).error
         assert (await ask(uid, SetMemory(size=MEBIBYTE))).error == (
             "the guest was started without memory hotplug: restart the VM"
         )
@@ -178,8 +188,9 @@ async def test_cpus_and_memory_can_be_hotplugged(data: Path) -> None:
                 "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
             }
         )
-        assert (await harness.guests.ask(uid, SetVcpus(count=3))).error == ""
-        assert (await harness.guests.ask(uid, SetMemory(size=1536 * MEBIBYTE))).error == ""
+        for memory in (1536, 1536, 2048):  # a controller that was restarted asks again
+            assert (await harness.guests.ask(uid, SetVcpus(count=3))).error == ""
+            assert (await harness.guests.ask(uid, SetMemory(size=memory * MEBIBYTE))).error == ""
         assert (await harness.guests.ask(uid, SetMemory(size=4096 * MEBIBYTE))).error == (
             "the guest can have between 1024 and 2048 MiB of memory"
         )

@@ -46,7 +46,7 @@ async def test_guest_serves_its_port_restarts_and_shuts_down_gracefully(
         assert (ended.state, ended.reason, ended.exit_code) == ("succeeded", "GuestShutDown", 0)
 
 
-async def test_guest_that_powers_itself_off_succeeds(data: Path, pytestconfig: pytest.Config) -> None:
+async def test_powered_off_guest_is_reported_as_succeeded(data: Path, pytestconfig: pytest.Config) -> None:
     async with run_guests(data) as harness:
         uid = await harness.boot(get_demo(pytestconfig).disk)
         await harness.type(uid, "poweroff -f")
@@ -58,7 +58,7 @@ async def test_guest_that_powers_itself_off_succeeds(data: Path, pytestconfig: p
         )
 
 
-async def test_guest_that_panics_fails(data: Path, pytestconfig: pytest.Config) -> None:
+async def test_panicked_guest_is_reported_as_failed(data: Path, pytestconfig: pytest.Config) -> None:
     async with run_guests(data) as harness:
         domain = {"devices": {"panicDevices": [{"model": "isa"}]}, "memory": {"guest": "256Mi"}}
         uid = await harness.boot(get_demo(pytestconfig, "full").disk, domain)

@@ -32,7 +32,7 @@ def use(device: str, *, several: bool) -> Iterator[None]:
         yield
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not DEVICE.exists(), reason="only root can make tap devices")
+@pytest.mark.skipif(os.geteuid() != 0 or not DEVICE.exists(), reason="only root can create tap devices")
 @pytest.mark.parametrize(
     ("devices", "cores"),
     [pytest.param(build_interface(bridge={}), 1, id="one queue"), pytest.param(SEVERAL, 2, id="several queues")],
@@ -44,7 +44,7 @@ def test_tap_device_belongs_to_the_guest_joins_the_bridge_and_is_removed(
     (device,) = [interface.device or "" for interface in interfaces]
     account = choose_account()
     with create_bridge(BRIDGE, "10.213.8.1"):
-        for _ in range(2):  # leftovers of an earlier attempt are replaced
+        for _ in range(2):  # the second attempt replaces the devices of the first
             make_taps(interfaces, account)
         assert list_bridge_ports(BRIDGE) == [device]
         assert int(read(device, "owner")) == account.user
@@ -62,10 +62,14 @@ def test_missing_bridge_is_reported_by_name() -> None:
     interfaces = list_taps(
         build_instance(build_interface(bridge={}), **POD_NETWORK), Host(tap=True, bridges={"pod": "nowhere0"})
     )
-    with pytest.raises(TapError, match="the network of the interface default: this host has no bridge nowhere0"):
+    with pytest.raises(
+        TapError, match="the network of the interface default is not ready: this host has no bridge nowhere0"
+    ):
         make_taps(interfaces, choose_account())
 
 
-@pytest.mark.parametrize("host", [Host(), Host(bridges=HOST.bridges), Host(tap=True)], ids=["nothing", "tap", "bridge"])
+@pytest.mark.parametrize(
+    "host", [Host(), Host(bridges=HOST.bridges), Host(tap=True)], ids=["neither", "no tap support", "no bridge"]
+)
 def test_no_tap_device_is_created_without_a_bridge_or_tap_support(host: Host) -> None:
     assert list_taps(build_instance(build_interface(bridge={}), **POD_NETWORK), host) == []

@@ -16,7 +16,7 @@ PHRASE = "correct-horse-battery-staple"
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """A data directory below public directories, so that only the modes of guests' files protect them."""
+    """A data directory whose parents are accessible to all users, so that only the modes of guest files deny access."""
     require_qemu()
     with tempfile.TemporaryDirectory(prefix="users-") as name:
         Path(name).chmod(0o755)
@@ -30,7 +30,7 @@ def read_as(user: int, path: Path) -> "subprocess.CompletedProcess[bytes]":
 
 
 def open_to_all(data: Path) -> None:
-    """Open the parent directories of guests, so that only the modes of guests' files protect them."""
+    """Make the parent directories of guests accessible to all users, so that only file modes deny access."""
     for directory in (data, data / "guests"):
         directory.chmod(0o755)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
+from tests.support.controllers import ControlledSystem, open_controlled_system
 from tests.support.storage import (
     MIB,
     claim_tree,
@@ -16,6 +16,7 @@ from tests.support.storage import (
     wait_for_event,
     wait_until,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import LocalVolumeSource, PersistentVolume, PersistentVolumeSpec
@@ -145,7 +146,7 @@ async def test_claim_expansion_grows_the_image(tmp_path: Path) -> None:
         assert "expanded to 16Mi" in await wait_for_event(system, "c1", "VolumeResizeSuccessful")
 
 
-async def test_deleted_claim_in_use_is_kept_until_the_guest_is_gone(tmp_path: Path) -> None:
+async def test_deleted_claim_remains_while_a_guest_uses_it(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(claim_tree(), instance_tree())
         await wait_for_claim(system)
@@ -171,10 +172,10 @@ async def test_volume_is_deleted_with_its_claim(tmp_path: Path) -> None:
 
 
 async def wait_until_no_volume(system: ControlledSystem, name: str) -> None:
-    async def look() -> bool | None:
+    async def probe() -> bool | None:
         return True if await system.find(PersistentVolume, name, "") is None else None
 
-    await eventually(look, f"volume {name} is still there")
+    await eventually(probe, f"volume {name} is still there")
 
 
 async def test_retained_volume_is_released_and_can_be_bound_again(tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def reserved_spec(path: Path) -> PersistentVolumeSpec:
     )
 
 
-async def test_claim_without_its_volume_is_lost(tmp_path: Path) -> None:
+async def test_claim_whose_volume_is_missing_becomes_lost(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(claim_tree())
         await wait_for_claim(system)
@@ -230,13 +231,13 @@ async def test_claim_without_its_volume_is_lost(tmp_path: Path) -> None:
         name = metadata_of(volume).name or ""
         await system.client.delete(PersistentVolume, name)
         await wait_briefly()
-        assert await system.find(PersistentVolume, name, "") is not None  # protected while it is bound
+        assert await system.find(PersistentVolume, name, "") is not None  # a bound volume is protected
         await system.client.patch(PersistentVolume, name, patch={"metadata": {"finalizers": None}})
         await wait_for_claim(system, phase="Lost")
         assert f"lost its volume {name}" in await wait_for_event(system, "c1", "ClaimLost")
 
 
-async def test_claim_is_filled_from_a_claim_or_a_snapshot(tmp_path: Path) -> None:
+async def test_claim_is_populated_from_a_claim_or_a_snapshot(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(claim_tree(volumeMode="Block"))
         await wait_for_claim(system)

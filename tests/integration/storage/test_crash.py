@@ -8,11 +8,11 @@ import pytest
 from tests.support.controllers import (
     ControlledSystem,
     CrashingClient,
-    eventually,
     open_controlled_system,
     wait_until_idle,
 )
 from tests.support.storage import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.support.waiting import eventually
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -20,7 +20,7 @@ from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.standalone.controllers import run_controllers
-from virtshape.standalone.runtime import NoRuntime
+from virtshape.standalone.guestruntimes import NoRuntime
 from virtshape.supervise.supervisor import Supervisor
 
 CRASHES = [(writes, late) for writes in range(1, 25, 2) for late in (False, True)]
@@ -29,7 +29,7 @@ LIFETIME_SECONDS = 2.0
 
 
 async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> None:
-    """Run the controllers until they crash at a write or finish."""
+    """Run the controllers until they crash at a write, for at most LIFETIME_SECONDS."""
     mortals: list[CrashingClient] = []
 
     def wrap(client: Client) -> Client:
@@ -55,7 +55,7 @@ async def test_disk_creation_and_deletion_survive_a_controller_crash(tmp_path: P
             await wait_until_idle(controllers)
             images = {await find_image(system, name) for name in ("dv1", "dv2", "c1")}
             assert images == set((tmp_path / "volumes").glob("*/*"))
-            await eventually(lambda: has_nothing_left(tmp_path / "scratch"), "something is left")
+            await eventually(lambda: has_nothing_left(tmp_path / "scratch"), "temporary files were not removed")
         for name in ("dv1", "dv2"):
             await system.client.delete(DataVolume, name, "default")
         await system.client.delete(PersistentVolumeClaim, "c1", "default")
@@ -63,7 +63,7 @@ async def test_disk_creation_and_deletion_survive_a_controller_crash(tmp_path: P
         async with system.run_controllers("none"):
             for name in ("dv1", "dv2", "c1"):
                 await system.wait_until_gone(PersistentVolumeClaim, name)
-            await eventually(lambda: is_empty(system, tmp_path), "something is left")
+            await eventually(lambda: is_empty(system, tmp_path), "volumes or files were not removed")
 
 
 async def has_nothing_left(directory: Path) -> bool | None:

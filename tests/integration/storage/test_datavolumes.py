@@ -166,7 +166,7 @@ async def test_data_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
         await wait_for_volume(system)
 
 
-async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_path: Path) -> None:
+async def test_data_volumes_of_templates_are_created_and_deleted_with_the_vm(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(instancetype_tree(), preference_tree())
         waiting: JsonObject = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
@@ -177,7 +177,7 @@ async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_pat
         volumes = [{"name": name, "dataVolume": {"name": name}} for name in ("root", "data")]
         await system.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
         await wait_for_volume(system, "root")
-        await wait_for_volume(system, "data")  # the instance is the consumer
+        await wait_for_volume(system, "data")  # the instance is the first consumer
         await system.wait_for("ErrorUnschedulable")
         await system.client.delete(type(await system.vm()), "vm1", "default")
         for name in ("root", "data"):
@@ -188,8 +188,10 @@ async def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_pat
         assert not list((tmp_path / "volumes").iterdir())
 
 
-@pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["explicit size", "default size"])
-async def test_upload_fills_the_claim_of_a_data_volume(tmp_path: Path, size: str | None, expected: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["requested size", "size of the upload"]
+)
+async def test_upload_populates_the_claim_of_a_data_volume(tmp_path: Path, size: str | None, expected: int) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
         await system.create(volume_tree(size=size, source={"upload": {}}))
         volume = await wait_for_volume(system, phase="UploadReady")
@@ -220,7 +222,17 @@ async def test_upload_fills_the_claim_of_a_data_volume(tmp_path: Path, size: str
         ({"source": {"blank": {}}, "checkpoints": [{"current": "a", "previous": ""}]}, "checkpoints are not supported"),
         ({"sourceRef": {"kind": "Other", "name": "a"}}, "only DataSource is supported"),
     ],
-    ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
+    ids=[
+        "s3",
+        "gcs",
+        "vddk",
+        "imageio",
+        "image stream",
+        "empty",
+        "no size",
+        "checkpoints",
+        "reference to another kind",
+    ],
 )
 async def test_unsupported_data_volume_source_is_rejected_with_a_reason(
     tmp_path: Path, spec: JsonObject, message: str

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
+from tests.support.controllers import ControlledSystem, open_controlled_system
+from tests.support.objects import object_from_tree
 from tests.support.storage import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.support.waiting import eventually
 
-from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, Mount, Mounts
 from virtshape.standalone.guests.files import make_token_issuer
-from virtshape.standalone.inprocess import InProcessTransport
+from virtshape.standalone.inprocesstransport import InProcessTransport
 from virtshape.standalone.storage.containers import FetchedDisks
 from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
@@ -44,7 +45,7 @@ def secret_tree(name: str, **data: str) -> JsonObject:
 
 
 class MountCollector:
-    """A server and its mount collector."""
+    """A server, and the object that collects the sources of an instance's volumes."""
 
     def __init__(self, system: ControlledSystem, mounts: Mounts, cache: Any) -> None:
         self.place = system
@@ -57,20 +58,20 @@ class MountCollector:
         assert isinstance(made, VirtualMachineInstance)
         name = made.metadata.name
 
-        async def look() -> VirtualMachineInstance | None:
+        async def probe() -> VirtualMachineInstance | None:
             found: VirtualMachineInstance | None = self.cache.find(VirtualMachineInstance, name, "default")
             return found
 
-        return await eventually(look, "it is not seen")
+        return await eventually(probe, "the instance is not in the cache")
 
     async def gather(self, tree: JsonObject) -> dict[str, Mount]:
         """Wait until the mounts of an instance are available, and return them."""
-        return await self.look(await self.start(tree))
+        return await self.find_mounts(await self.start(tree))
 
-    async def look(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
-        """Return the mounts once no image is being pulled; raise NotReadyError if one is missing."""
+    async def find_mounts(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """Return the mounts once no image is being pulled; raise NotReadyError if a source is not ready."""
 
-        async def look() -> dict[str, Mount] | None:
+        async def probe() -> dict[str, Mount] | None:
             try:
                 return await self.mounts.gather(vmi)
             except NotReadyError as error:
@@ -78,7 +79,7 @@ class MountCollector:
                     raise
                 return None
 
-        return await eventually(look, "it never is ready")
+        return await eventually(probe, "an image is still being pulled")
 
 
 @asynccontextmanager
@@ -89,7 +90,7 @@ async def collect_mounts(directory: Path) -> AsyncIterator[MountCollector]:
         system.run_controllers("none") as controllers,
         open_storage(directory, supervisor) as storage,
     ):
-        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # the clock stands still, so that no back-off ends
+        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # the clock does not advance, so that no back-off ends
         issue = make_token_issuer(InProcessTransport(system.server, CONTROLLER_USER), "PEM")
         mounts = Mounts(system.client, controllers.informers, storage, disks, issue)
         yield MountCollector(system, mounts, controllers.informers)
@@ -175,9 +176,19 @@ async def test_config_volumes_are_read_from_config_maps_secrets_and_service_acco
         ({"containerDisk": {"image": "no.example/a:1", "imagePullPolicy": "Never"}}, "ErrImagePull", "is not present"),
         ({"containerDisk": {"image": "Not A Name"}}, "ErrImagePull", "is not the name of a container image"),
     ],
-    ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
+    ids=[
+        "missing claim",
+        "unbound claim",
+        "unfilled DataVolume",
+        "missing ConfigMap",
+        "missing Secret",
+        "missing ServiceAccount",
+        "missing key",
+        "image that is never pulled",
+        "invalid image name",
+    ],
 )
-async def test_missing_volume_source_is_reported_by_name(
+async def test_volume_source_that_is_not_ready_is_reported_with_its_name(
     tmp_path: Path, volume: JsonObject, reason: str, message: str
 ) -> None:
     async with collect_mounts(tmp_path) as system:
@@ -189,11 +200,11 @@ async def test_missing_volume_source_is_reported_by_name(
         await wait_for_volume(system.place, phase="UploadReady")
         vmi = await system.start(instance_tree({"name": "a", **volume}))
         with pytest.raises(NotReadyError, match=message) as missing:
-            await system.look(vmi)
+            await system.find_mounts(vmi)
         assert missing.value.reason == reason
 
 
-async def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) -> None:
+async def test_instance_waits_while_another_instance_uses_its_read_write_once_claim(tmp_path: Path) -> None:
     async with collect_mounts(tmp_path) as system:
         await system.place.create(claim_tree())
         await wait_for_claim(system.place)
@@ -206,13 +217,13 @@ async def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) 
         await system.place.client.delete(VirtualMachineInstance, "vmi1", "default")
         await system.place.wait_until_gone(VirtualMachineInstance, "vmi1")
 
-        async def look() -> dict[str, Mount] | None:
+        async def probe() -> dict[str, Mount] | None:
             try:
                 return await system.mounts.gather(second)
             except NotReadyError:
                 return None
 
-        await eventually(look, "it is still held")
+        await eventually(probe, "the claim is still in use by the first guest")
 
 
 async def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None:
@@ -248,7 +259,7 @@ async def test_failed_pull_of_one_of_several_images_is_reported(tmp_path: Path) 
         vmi = await system.start(instance_tree(*volumes))
         for reason in ("ErrImagePull", "ImagePullBackOff", "ImagePullBackOff"):
             with pytest.raises(NotReadyError, match=r"pulling image no\.example/bad:1 failed: ") as missing:
-                await system.look(vmi)
+                await system.find_mounts(vmi)
             assert missing.value.reason == reason
 
 

@@ -10,15 +10,15 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
+from tests.support.objects import object_from_tree
 from tests.support.storage import claim_tree, volume_tree, wait_for_volume
 
-from virtshape.api.codec import object_from_tree
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
 from virtshape.client.rest import RestClient
-from virtshape.standalone.inprocess import connect
+from virtshape.standalone.inprocesstransport import connect
 
 BOB = User("bob", (AUTHENTICATED,))
 FAR: JsonObject = {"pvc": {"name": "golden", "namespace": "images"}}
@@ -64,7 +64,7 @@ REQUESTS = {
 
 
 async def prepare(system: ControlledSystem) -> RestClient:
-    """Create an image in another namespace, and a user with all permissions in this one."""
+    """Create an image in the namespace `images`; return a client for a user who may edit only `default`."""
     image: JsonObject = source_tree(FAR) | {"metadata": {"name": "image", "namespace": "images"}}
     golden = claim_tree("golden") | {"metadata": {"name": "golden", "namespace": "images"}}
     await system.create(namespace_tree("images"), golden, image, instancetype_tree(), preference_tree())

@@ -1,4 +1,4 @@
-"""DataVolumes imported from a web server on loopback: complete, resumed, retried and after a kill."""
+"""DataVolumes imported from a web server on loopback: formats, credentials, resumed downloads, retries and restarts."""
 
 import asyncio
 import base64
@@ -32,14 +32,14 @@ CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 
 @asynccontextmanager
 async def allow_loopback(directory: Path) -> AsyncIterator[ControlledSystem]:
-    """Prepare a data directory whose imports may reach the loopback address."""
+    """Run a server whose imports may reach the loopback address."""
     (directory / "config.yaml").write_text("imports: {allowedNetworks: [127.0.0.0/8]}\n")
     async with open_controlled_system(directory) as system:
         yield system
 
 
-class Web:
-    """A server with some files; `allowance` is the number of bytes after which it closes the connection once."""
+class InterruptingFileServer:
+    """A server with some files; each number in `allowance` makes it close one connection after that many bytes."""
 
     def __init__(self, secrets: ssl.SSLContext | None = None) -> None:
         self.files: dict[str, bytes] = {}
@@ -99,8 +99,8 @@ class Web:
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    serving = Web()
+def web() -> Iterator[InterruptingFileServer]:
+    serving = InterruptingFileServer()
     yield serving
     serving.close()
 
@@ -131,7 +131,9 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_imported_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
+async def test_imported_image_becomes_a_disk_of_the_claims_size(
+    tmp_path: Path, web: InterruptingFileServer, form: str
+) -> None:
     web.files["disk"] = FORMS[form](tmp_path)
     (tmp_path / "data").mkdir()
     async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
@@ -144,7 +146,9 @@ async def test_imported_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, 
         assert [one.name for one in image.parent.iterdir()] == ["disk.img"]
 
 
-async def test_data_volume_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
+async def test_data_volume_size_defaults_to_the_virtual_size_of_the_image(
+    tmp_path: Path, web: InterruptingFileServer
+) -> None:
     web.files["disk"] = make_qcow2(tmp_path, CONTENT, 4 * MIB)
     (tmp_path / "data").mkdir()
     async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
@@ -157,7 +161,7 @@ async def test_data_volume_size_defaults_to_the_virtual_size_of_the_image(tmp_pa
         assert len(web.requests) == 1
 
 
-async def test_import_sends_configured_headers_and_credentials(tmp_path: Path, web: Web) -> None:
+async def test_import_sends_configured_headers_and_credentials(tmp_path: Path, web: InterruptingFileServer) -> None:
     web.files["disk"] = CONTENT
     async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
         login = {"accessKeyId": "me", "secretKey": "pass"}
@@ -180,20 +184,20 @@ def authority() -> Authority:
 
 
 @pytest.fixture
-def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
+def secure(authority: Authority, tmp_path: Path) -> Iterator[InterruptingFileServer]:
     """A TLS server with a private CA."""
     credential = authority.issue_server(["127.0.0.1"])
     pem = tmp_path / "server.pem"
     pem.write_bytes(credential.key + credential.certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    serving = Web(context)
+    serving = InterruptingFileServer(context)
     yield serving
     serving.close()
 
 
 async def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
-    tmp_path: Path, secure: Web, authority: Authority
+    tmp_path: Path, secure: InterruptingFileServer, authority: Authority
 ) -> None:
     secure.files["disk"] = CONTENT
     (tmp_path / "data").mkdir()
@@ -206,7 +210,9 @@ async def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
         assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
 
 
-async def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path, secure: Web) -> None:
+async def test_server_with_an_unknown_certificate_is_not_trusted(
+    tmp_path: Path, secure: InterruptingFileServer
+) -> None:
     secure.files["disk"] = CONTENT
     (tmp_path / "data").mkdir()
     async with allow_loopback(tmp_path / "data") as system, system.run_controllers("none"):
@@ -216,7 +222,7 @@ async def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path,
         assert secure.requests == []
 
 
-async def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None:
+async def test_interrupted_download_is_resumed(tmp_path: Path, web: InterruptingFileServer) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [70000]
     async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
@@ -226,7 +232,9 @@ async def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None
         assert [asked.get("range") for asked in web.requests] == [None, "bytes=70000-"]
 
 
-async def test_import_reports_progress_and_never_exposes_partial_data(tmp_path: Path, web: Web) -> None:
+async def test_import_reports_progress_and_never_exposes_partial_data(
+    tmp_path: Path, web: InterruptingFileServer
+) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [600_000]
     web.gate.clear()
@@ -246,7 +254,9 @@ async def test_import_reports_progress_and_never_exposes_partial_data(tmp_path: 
         assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
 
 
-async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) -> None:
+async def test_interrupted_import_completes_after_a_restart_of_the_controllers(
+    tmp_path: Path, web: InterruptingFileServer
+) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [600_000]
     web.gate.clear()
@@ -274,10 +284,10 @@ async def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: W
         ("backed", {}, {}, "it is backed by another file"),
         ("disk", {}, {"contentType": "archive"}, "the archive cannot be unpacked"),
     ],
-    ids=["too large", "wrong checksum", "no checksum", "backing file", "not an archive"],
+    ids=["too large", "wrong checksum", "invalid checksum", "backing file", "not an archive"],
 )
 async def test_import_from_an_unusable_source_fails_permanently(
-    tmp_path: Path, web: Web, name: str, http: JsonObject, spec: JsonObject, message: str
+    tmp_path: Path, web: InterruptingFileServer, name: str, http: JsonObject, spec: JsonObject, message: str
 ) -> None:
     (tmp_path / "data").mkdir()
     backed = tmp_path / "backed"
@@ -293,7 +303,7 @@ async def test_import_from_an_unusable_source_fails_permanently(
         assert not list((tmp_path / "data" / "volumes").glob("*/*"))
 
 
-async def test_failed_import_is_counted_and_retried(tmp_path: Path, web: Web) -> None:
+async def test_failed_import_is_counted_and_retried(tmp_path: Path, web: InterruptingFileServer) -> None:
     async with allow_loopback(tmp_path) as system, system.run_controllers("none"):
         await system.create(http_tree(web.url("disk")))
         volume = await wait_until(system, DataVolume, "dv1", has_failed)
@@ -305,7 +315,7 @@ async def test_failed_import_is_counted_and_retried(tmp_path: Path, web: Web) ->
         assert to_tree(volume.status)["restartCount"] >= 1
 
 
-async def test_imported_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
+async def test_imported_archive_is_unpacked_into_files(tmp_path: Path, web: InterruptingFileServer) -> None:
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         member = tarfile.TarInfo("etc/name")
@@ -320,7 +330,9 @@ async def test_imported_archive_is_unpacked_into_files(tmp_path: Path, web: Web)
         assert (directory / "etc" / "name").read_bytes() == b"guest"
 
 
-async def test_data_volume_deleted_during_an_import_leaves_no_files(tmp_path: Path, web: Web) -> None:
+async def test_files_of_a_data_volume_deleted_during_an_import_are_removed(
+    tmp_path: Path, web: InterruptingFileServer
+) -> None:
     web.files["disk"] = CONTENT
     web.allowance = [600_000]
     web.gate.clear()

@@ -34,7 +34,7 @@ def test_guest_command_prints_its_result(guests: Guests, arguments: list[str], o
     assert (ran.status, ran.out.decode(), ran.err) == (0, out, "")
 
 
-def test_command_prints_the_instance_as_json_or_yaml(guests: Guests) -> None:
+def test_guest_command_with_json_output_prints_the_instance(guests: Guests) -> None:
     ran = guests.call("reset", "web", "-o", "json")
     assert (ran.status, json.loads(ran.out)["metadata"]["name"]) == (0, "web"), ran.err
 
@@ -71,9 +71,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("arguments", "status", "error"), REFUSED, ids=[" ".join(arguments) for arguments, _, _ in REFUSED]
 )
-def test_failed_command_reports_the_reason_and_the_next_step(
-    guests: Guests, arguments: list[str], status: int, error: str
-) -> None:
+def test_failed_guest_command_reports_the_reason(guests: Guests, arguments: list[str], status: int, error: str) -> None:
     ran = guests.call(*arguments)
     assert (ran.status, ran.out, error in ran.err) == (status, b"", True), ran.err
 
@@ -90,7 +88,7 @@ def _finish(process: "subprocess.Popen[bytes]", number: int = signal.SIGINT) -> 
     return process.returncode, err.decode()
 
 
-def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
+def test_virtctl_forwards_ports_until_ctrl_c(guests: Guests) -> None:
     process = guests.start("port-forward", "vm/web", f"0:{ECHO}", f"udp/0:{ECHO}", "0:1")
     lines = [_read_line(process) for _ in range(3)]
     assert [line.split()[1] for line in lines] == ["tcp", "udp", "tcp"]
@@ -122,21 +120,21 @@ def test_half_closed_port_forward_client_receives_the_response(guests: Guests) -
     assert _finish(process, signal.SIGTERM) == (0, "")
 
 
-def test_port_in_use_is_reported_with_a_suggestion(guests: Guests) -> None:
+def test_port_forward_reports_a_local_port_in_use_with_a_suggestion(guests: Guests) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ran = guests.call("port-forward", "vmi/web", f"{port}:80")
     assert ran.status == 1
     assert f"cannot listen on 127.0.0.1:{port}: " in ran.err
-    assert "0:80 uses a free one" in ran.err
+    assert "0:80 uses a free port" in ran.err
 
 
-def test_standard_input_and_output_are_connected_to_a_port(guests: Guests) -> None:
+def test_port_forward_connects_standard_input_and_output_to_a_port(guests: Guests) -> None:
     ran = guests.call("port-forward", "--stdio=true", "vmi/web/default", str(COUNT), said=b"y" * 300_000 + b"\n.\n")
     assert (ran.status, ran.out, ran.err) == (0, b"300003\n", "")
 
 
-def test_large_transfer_through_a_port_is_complete(guests: Guests) -> None:
+def test_large_transfer_through_a_forwarded_port_is_complete(guests: Guests) -> None:
     data = os.urandom(20_000_000)
     process = guests.start("port-forward", "--stdio", "vmi/web", str(ECHO))
     assert process.stdin is not None
@@ -164,7 +162,7 @@ def test_vnc_proxy_accepts_one_viewer(guests: Guests) -> None:
     assert (process.returncode, err) == (0, b"")
 
 
-def test_vnc_session_taken_over_ends_with_a_reason(guests: Guests) -> None:
+def test_vnc_session_ends_with_a_reason_when_another_client_takes_over(guests: Guests) -> None:
     first = guests.start("vnc", "web", "--proxy-only", "--port", "0")
     with socket.create_connection(("127.0.0.1", json.loads(_read_line(first))["port"])) as viewer:
         assert viewer.recv(100) == GREETING
@@ -175,7 +173,7 @@ def test_vnc_session_taken_over_ends_with_a_reason(guests: Guests) -> None:
     assert _finish(second) == (0, "")
 
 
-def test_ctrl_c_ends_vnc_with_a_viewer_running(guests: Guests) -> None:
+def test_ctrl_c_stops_virtctl_vnc_while_a_viewer_is_running(guests: Guests) -> None:
     process = guests.start("vnc", "web", "--proxy-only")
     with socket.create_connection(("127.0.0.1", json.loads(_read_line(process))["port"])) as viewer:
         assert viewer.recv(100) == GREETING
@@ -195,7 +193,7 @@ VIEWERS = {
 
 
 @pytest.mark.parametrize(("program", "message", "address"), VIEWERS.values(), ids=VIEWERS)
-def test_vnc_viewer_is_started_and_its_exit_ends_virtctl(
+def test_virtctl_vnc_starts_a_viewer_and_exits_with_it(
     guests: Guests, tmp_path: Path, program: str, message: list[str], address: str
 ) -> None:
     script = 'echo "$@" > "$SEEN"; exec python3 -c \'\nimport re, socket, sys\nport = int(re.findall(r"\\d+", sys.argv[1])[-1])\nsocket.create_connection(("127.0.0.1", port)).recv(12)\n\' "$1"\n'  # noqa: E501 - one program
@@ -213,7 +211,7 @@ def test_output_of_a_failed_vnc_viewer_is_reported(guests: Guests, tmp_path: Pat
     assert "viewer exited with status 3 and never connected\n  - cannot open display" in ran.err
 
 
-def test_signal_to_virtctl_vnc_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
+def test_signal_to_virtctl_vnc_stops_the_viewer(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; exec sleep 60\n')
     seen = tmp_path / "seen"
     process = guests.start("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"), SEEN=str(seen))
@@ -226,7 +224,7 @@ def test_signal_to_virtctl_vnc_ends_the_viewer(guests: Guests, tmp_path: Path) -
         os.kill(int(seen.read_text()), 0)
 
 
-def test_signal_during_viewer_startup_ends_virtctl_and_the_viewer(guests: Guests, tmp_path: Path) -> None:
+def test_signal_during_viewer_startup_stops_virtctl_and_the_viewer(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; kill -INT $PPID; exec sleep 60\n')
     seen = tmp_path / "seen"
     viewer = ("--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
@@ -236,7 +234,7 @@ def test_signal_during_viewer_startup_ends_virtctl_and_the_viewer(guests: Guests
         os.kill(int(seen.read_text()), 0)
 
 
-def test_virtctl_exits_cleanly_on_a_signal_during_its_first_output(guests: Guests) -> None:
+def test_virtctl_exits_cleanly_on_a_signal_after_its_first_output(guests: Guests) -> None:
     process = guests.start("port-forward", "vmi/web", f"0:{ECHO}")
     assert _read_line(process).startswith("forwarding tcp")
     assert _finish(process, signal.SIGTERM) == (0, "")
@@ -283,9 +281,9 @@ exit 7
         (["scp", "-r", "--preserve", "a", "me@vmi/web:b", "-p", str(ECHO)], ["-r", "-p", "a", "me@vmi.web.default:b"]),
         (["scp", "vmi/web.default:/b c", ".", "-p", str(ECHO)], ["vmi.web.default:/b c", "."]),
     ],
-    ids=["user", "command", "flags", "to", "from"],
+    ids=["user", "command", "flags", "copy to the guest", "copy from the guest"],
 )
-def test_ssh_connects_to_the_guest_through_virtctl(
+def test_ssh_and_scp_connect_to_the_guest_through_virtctl(
     guests: Guests, tmp_path: Path, message: list[str], expected: list[str]
 ) -> None:
     _write_program(tmp_path / message[0], PROXY)
@@ -295,7 +293,7 @@ def test_ssh_connects_to_the_guest_through_virtctl(
     assert seen.read_text().splitlines()[2:] == expected
 
 
-def test_ssh_proxy_command_uses_the_same_server(guests: Guests, tmp_path: Path) -> None:
+def test_ssh_proxy_command_uses_the_kubeconfig_of_virtctl(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "ssh", PROXY)
     ran = guests.call(
         "--kubeconfig",

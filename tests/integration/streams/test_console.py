@@ -10,7 +10,7 @@ from tests.integration.streams.conftest import Guests
 CONNECTED = rb"Successfully connected to web console. Press Ctrl\+] or Ctrl\+5 to exit console.\r?\n"
 
 
-def test_user_logs_in_and_leaves_with_the_escape_sequence(guests: Guests) -> None:
+def test_user_logs_in_and_disconnects_with_the_escape_sequence(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(CONNECTED)
         terminal.wait_for(rb"login: ")
@@ -34,7 +34,7 @@ def test_escape_sequence_is_recognized_anywhere_in_the_input(guests: Guests) -> 
         assert (terminal.end(), terminal.is_restored()) == (0, True)
 
 
-def test_console_ends_when_the_guest_ends(guests: Guests) -> None:
+def test_console_exits_when_the_guest_stops(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.type(b"poweroff\r")
@@ -58,7 +58,7 @@ def test_console_reports_that_another_client_took_it_over(guests: Guests) -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_signal_ends_the_console_and_restores_the_terminal(guests: Guests, number: int) -> None:
+def test_console_restores_the_terminal_when_it_is_stopped_by_a_signal(guests: Guests, number: int) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.process.send_signal(number)
@@ -85,14 +85,14 @@ def test_console_stops_waiting_for_a_guest_after_the_timeout(guests: Guests) -> 
     )
 
 
-def test_waiting_console_shows_a_message_and_ends_with_ctrl_c(guests: Guests) -> None:
+def test_console_prints_a_message_while_it_waits_and_ctrl_c_stops_it(guests: Guests) -> None:
     with guests.open("console", "never") as terminal:
-        terminal.wait_for(rb"waiting for never to run, seconds: \d+ of 300")
+        terminal.wait_for(rb"waiting for never to run \(seconds\): \d+ of 300")
         terminal.process.send_signal(signal.SIGINT)
         assert (terminal.end(), terminal.is_restored()) == (130, True)
 
 
-def test_console_ends_when_the_server_stops(tmp_path: Path) -> None:
+def test_console_exits_when_the_server_stops(tmp_path: Path) -> None:
     running = Guests(tmp_path, "web")
     with running.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
@@ -101,7 +101,7 @@ def test_console_ends_when_the_server_stops(tmp_path: Path) -> None:
         assert (terminal.end(), terminal.is_restored()) == (1, True)
 
 
-def test_console_ends_when_the_server_is_killed(tmp_path: Path) -> None:
+def test_console_exits_when_the_server_is_killed(tmp_path: Path) -> None:
     running = Guests(tmp_path, "web")
     with running.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
@@ -132,9 +132,9 @@ def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
         (["console", "web", "--timeout", "soon"], 2, 'invalid number "soon": must be an integer'),
         (["console", "pod/web"], 2, 'invalid kind "pod": must be vm or vmi'),
     ],
-    ids=["no guest", "not started", "log of a missing guest", "no name", "invalid timeout", "other kind"],
+    ids=["missing guest", "stopped guest", "log of a stopped guest", "no name", "invalid timeout", "other kind"],
 )
-def test_failed_console_connection_is_reported(guests: Guests, message: list[str], status: int, error: str) -> None:
+def test_failed_console_command_reports_the_reason(guests: Guests, message: list[str], status: int, error: str) -> None:
     ran = guests.call(*message)
     assert (ran.status, error in ran.err) == (status, True), ran.err
 

@@ -38,7 +38,7 @@ def frame(opcode: int, data: bytes = b"", *, fin: bool = True, masked: bool = Tr
     return head + MASK + bytes(byte ^ MASK[at % 4] for at, byte in enumerate(data))
 
 
-class Wire:
+class RawConnection:
     """A raw connection to a server."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
@@ -99,19 +99,19 @@ class Wire:
 
 
 @asynccontextmanager
-async def connect(setup: StreamSetup) -> AsyncIterator[Wire]:
+async def connect(setup: StreamSetup) -> AsyncIterator[RawConnection]:
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname = False
     trust.verify_mode = ssl.CERT_NONE
     reader, writer = await asyncio.open_connection("127.0.0.1", setup.port, ssl=trust)
     try:
-        yield Wire(reader, writer, find_token(setup.system.kubeconfig.read_text()) or "")
+        yield RawConnection(reader, writer, find_token(setup.system.kubeconfig.read_text()) or "")
     finally:
         writer.close()
 
 
 @asynccontextmanager
-async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[StreamSetup, Wire]]:
+async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[StreamSetup, RawConnection]]:
     async with open_stream_setup(folder, "web") as setup, connect(setup) as wire:
         await wire.open(what)
         yield setup, wire
@@ -122,6 +122,7 @@ async def test_websocket_handshake_follows_rfc_6455(tmp_path: Path, version: str
     async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
         wire.request(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
         status, headers = await wire.read_head()
+        assert headers.pop("audit-id")
         assert (status, headers) == (
             101,
             {
@@ -158,9 +159,18 @@ async def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str
         ("console", {"authorization": "Bearer wrong"}, 401, "Unauthorized"),
         ("console", {"guest": "no"}, 404, '"no" not found'),
     ],
-    ids=["no upgrade", "other protocol", "old version", "invalid key", "no key", "anonymous", "other user", "no guest"],
+    ids=[
+        "no upgrade",
+        "other protocol",
+        "old version",
+        "invalid key",
+        "no key",
+        "anonymous",
+        "wrong token",
+        "no guest",
+    ],
 )
-async def test_invalid_handshake_is_rejected_and_the_connection_kept(
+async def test_invalid_handshake_is_rejected_without_closing_the_connection(
     tmp_path: Path, what: str, headers: dict[str, Any], code: int, message: str
 ) -> None:
     async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
@@ -263,7 +273,7 @@ async def test_fragmented_websocket_message_is_one_datagram(tmp_path: Path) -> N
         assert await wire.read_frame() == (BINARY, b"next")
 
 
-async def test_preserve_session_keeps_the_existing_vnc_session(tmp_path: Path) -> None:
+async def test_preserve_session_refuses_to_replace_an_existing_vnc_session(tmp_path: Path) -> None:
     async with opened(tmp_path, "vnc") as (setup, first), connect(setup) as second:
         assert await first.read_frame() == (BINARY, GREETING)
         second.request("vnc?preserveSession=true")

@@ -40,7 +40,7 @@ async def test_console_sends_output_and_receives_input(tmp_path: Path) -> None:
         await wait_until(lambda: setup.guests.open_consoles == 0)
 
 
-async def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
+async def test_second_client_takes_over_the_console(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web", "db") as setup:
         first = await open_console(setup.transport, NAMESPACE, "web")
         other = await open_console(setup.transport, NAMESPACE, "db")
@@ -57,7 +57,7 @@ async def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
             await console.close()
 
 
-async def test_exactly_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -> None:
+async def test_only_one_of_many_concurrent_clients_stays_connected_to_the_console(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         opening = [open_console(setup.transport, NAMESPACE, "web") for _ in range(10)]
         consoles = await asyncio.gather(*opening)
@@ -81,7 +81,7 @@ async def _read_to_the_end(console: WebSocket) -> int:
     return 0
 
 
-async def test_console_closes_when_the_guest_ends(tmp_path: Path) -> None:
+async def test_console_stream_closes_when_the_guest_stops(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         console = await open_console(setup.transport, NAMESPACE, "web")
         await console.write(b"poweroff")
@@ -90,7 +90,7 @@ async def test_console_closes_when_the_guest_ends(tmp_path: Path) -> None:
         await console.close()
 
 
-async def test_second_vnc_client_takes_the_session_over(tmp_path: Path) -> None:
+async def test_second_vnc_client_takes_over_the_session(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         first = await open_vnc(setup.transport, NAMESPACE, "web")
         assert await first.read() == GREETING
@@ -104,7 +104,7 @@ async def test_second_vnc_client_takes_the_session_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("resource", [VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-async def test_guest_port_is_reachable(tmp_path: Path, resource: Resource, protocol: str) -> None:
+async def test_guest_port_is_reachable_through_a_stream(tmp_path: Path, resource: Resource, protocol: str) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         await _create_vm(setup, "web")
         port = await open_port(setup.transport, NAMESPACE, resource, "web", ECHO, protocol)
@@ -140,7 +140,7 @@ async def test_large_port_transfers_are_complete_in_both_directions(tmp_path: Pa
         await port.close()
 
 
-async def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path) -> None:
+async def test_slow_client_throttles_the_guest_without_data_loss(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", CHARGEN)
         await asyncio.sleep(0.5)
@@ -153,7 +153,7 @@ async def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path)
         await port.close()
 
 
-async def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path: Path) -> None:
+async def test_slow_guest_throttles_its_client_without_blocking_other_clients(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         port = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", DISCARD)
         sent = 0
@@ -168,7 +168,7 @@ async def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path:
         await asyncio.gather(console.close(), port.close(seconds=0.1))
 
 
-async def test_data_sent_before_a_close_is_delivered(tmp_path: Path) -> None:
+async def test_stream_data_sent_before_a_close_is_delivered(tmp_path: Path) -> None:
     taken = asyncio.Event()
     got = bytearray()
 
@@ -220,7 +220,7 @@ async def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> N
         await stream.close()
 
 
-async def test_aborted_client_leaves_no_open_stream(tmp_path: Path) -> None:
+async def test_stream_of_an_aborted_client_is_closed(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         console = await open_console(setup.transport, NAMESPACE, "web")
         await console.read()
@@ -232,8 +232,8 @@ async def test_aborted_client_leaves_no_open_stream(tmp_path: Path) -> None:
 
 
 async def test_unresponsive_client_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("virtshape.apiserver.upgrading.PING_SECONDS", 0.1)
-    monkeypatch.setattr("virtshape.apiserver.upgrading.SILENCE_SECONDS", 3.0)
+    monkeypatch.setattr("virtshape.apiserver.websocketrelay.PING_SECONDS", 0.1)
+    monkeypatch.setattr("virtshape.apiserver.websocketrelay.SILENCE_SECONDS", 3.0)
 
     async with open_stream_setup(tmp_path, "web") as setup:
         alive = await open_port(setup.transport, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", ECHO)
@@ -366,7 +366,7 @@ async def test_guest_request_without_a_launcher_returns_503(tmp_path: Path, ask:
         assert caught.value.code == 503
 
 
-async def test_actions_reach_the_guest_except_in_a_dry_run(tmp_path: Path) -> None:
+async def test_actions_are_sent_to_the_guest_except_in_a_dry_run(tmp_path: Path) -> None:
     async with open_stream_setup(tmp_path, "web") as setup:
         client = setup.system.client
         await request_action(client, NAMESPACE, VIRTUAL_MACHINE_INSTANCES, "web", "pause", {"dryRun": ["All"]})

@@ -22,7 +22,7 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.transport import Call
 from virtshape.stream.duplex import StreamClosed
-from virtshape.web.console import CONTENT_SECURITY_POLICY
+from virtshape.web.securityheaders import CONTENT_SECURITY_POLICY
 
 GUEST_CONSOLE = "/apis/subresources.kubevirt.io/v1/namespaces/default/virtualmachineinstances/web/console"
 
@@ -56,7 +56,7 @@ def browser(server: LoopbackServer) -> Iterator[BrowserClient]:
         ("GET", "/console/codes"),
     ],
 )
-def test_every_response_confines_the_page(browser: BrowserClient, method: str, path: str) -> None:
+def test_every_response_has_the_security_headers(browser: BrowserClient, method: str, path: str) -> None:
     headers = browser.send(method, path).headers
     assert headers["content-security-policy"] == CONTENT_SECURITY_POLICY
     assert "unsafe" not in CONTENT_SECURITY_POLICY
@@ -99,7 +99,7 @@ def test_root_redirects_browsers_but_not_api_clients_to_the_console(
         "/console/assets/..%5c..%5cconsole.py",
     ],
 )
-def test_path_cannot_leave_the_directory(server: LoopbackServer, path: str) -> None:
+def test_path_traversal_cannot_read_files_outside_the_asset_directory(server: LoopbackServer, path: str) -> None:
     connection = http.client.HTTPConnection(HOST, server.port, timeout=TIMEOUT)
     connection.putrequest("GET", path)
     connection.endheaders()
@@ -137,18 +137,22 @@ async def test_signed_in_page_opens_the_serial_console_of_a_guest(tmp_path: Path
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "https://127.0.0.1:1", None])
-async def test_pages_of_other_sites_cannot_open_a_guests_console(tmp_path: Path, origin: str | None) -> None:
+async def test_pages_of_other_sites_cannot_connect_to_the_console_of_a_guest(
+    tmp_path: Path, origin: str | None
+) -> None:
     async with open_browser(tmp_path) as (transport, headers):
         del headers["origin"]
         if origin is not None:
             headers["origin"] = origin
-        headers["sec-fetch-site"] = "same-origin"  # not enough: not all browsers send it with WebSockets
+        headers["sec-fetch-site"] = "same-origin"  # not sufficient: some browsers omit it with WebSockets
         with pytest.raises(StatusError) as refused:
             await transport.open_socket(Call("GET", GUEST_CONSOLE, headers))
         assert refused.value.code == 403
 
 
-async def test_console_of_a_guest_ends_with_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_console_of_a_guest_is_closed_when_the_session_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sessionstreams, "CHECK_SECONDS", 0.0)
     async with open_browser(tmp_path) as (transport, headers):
         socket = await transport.open_socket(Call("GET", GUEST_CONSOLE, headers))
@@ -202,7 +206,7 @@ def test_up_and_open_print_links_that_sign_in_once(tmp_path: Path) -> None:
 
 
 def open_as_certificate_user(system: System, folder: Path) -> str:
-    """Run `virtshape open` as a user with a client certificate, and return the code in its link."""
+    """Run `virtshape open` as a user with a client certificate, sign in with the code, and return the code."""
     made = call_virtshape("user", "add", "jane", "--data-dir", system.directory)
     assert made.returncode == 0, made.stderr
     kubeconfig = folder / "jane.kubeconfig"
@@ -218,5 +222,5 @@ def open_as_certificate_user(system: System, folder: Path) -> str:
 def test_virtshape_open_requires_a_running_server(tmp_path: Path) -> None:
     opened = call_virtshape("open", "--data-dir", tmp_path / "absent")
     assert opened.returncode == 1
-    assert "no virtshape system" in opened.stderr
+    assert "is not a data directory of virtshape" in opened.stderr
     assert f"virtshape up --data-dir {tmp_path / 'absent'}" in opened.stderr

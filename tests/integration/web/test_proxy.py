@@ -7,11 +7,12 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.support.browser import SESSION
+from tests.support.consolepage import ConsolePage
 from tests.support.echoguests import HELLO
 from tests.support.streamsetup import StreamSetup, open_stream_setup
 from tests.support.upprocess import COMMAND, TIMEOUT, System
@@ -20,34 +21,21 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import create_user
 from virtshape.client.access import Access
-from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
-from virtshape.client.transport import Call, Reply
-from virtshape.cluster.console import ConsoleReady, run
+from virtshape.client.transport import Call
+from virtshape.cluster.console.local import ConsoleReady, run
 
 GUEST_CONSOLE = "/apis/subresources.kubevirt.io/v1/namespaces/default/virtualmachineinstances/web/console"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-class ProxyPage(NamedTuple):
-    """A page of the proxied console, and the server behind it."""
+class ProxyPage(ConsolePage):
+    """A page of the proxied console, and the API server that receives its requests."""
 
-    setup: StreamSetup
-    transport: HttpTransport
-    ready: ConsoleReady
-    headers: dict[str, str]
-
-    async def call(self, method: str, target: str, tree: object = None, **headers: str) -> Reply:
-        body = b"" if tree is None else json.dumps(tree).encode()
-        given = {**self.headers, "content-type": "application/json", **headers}
-        return await self.transport.call(Call(method, target, given, body))
-
-    async def sign_in(self, **credential: str) -> Reply:
-        reply = await self.call("POST", SESSION, credential)
-        if reply.status == 200:
-            self.headers["cookie"] = reply.headers["set-cookie"].partition(";")[0]
-            self.headers["x-csrf-token"] = json.loads(reply.body)["csrfToken"]
-        return reply
+    def __init__(self, setup: StreamSetup, ready: ConsoleReady, authority: bytes) -> None:
+        super().__init__(ready.url, authority)
+        self.setup = setup
+        self.ready = ready
 
 
 @asynccontextmanager
@@ -72,11 +60,11 @@ async def open_proxy_page(folder: Path) -> AsyncIterator[ProxyPage]:
         access = get_access(path=str(setup.system.kubeconfig))
         async with serve_proxy(access, folder / "proxy") as ready:
             authority = (folder / "proxy" / "pki" / "ca.crt").read_bytes()
-            transport = HttpTransport(Access(ready.url, authority=authority))
+            page = ProxyPage(setup, ready, authority)
             try:
-                yield ProxyPage(setup, transport, ready, {"origin": ready.url})
+                yield page
             finally:
-                await transport.close()
+                await page.close()
 
 
 def build_map(name: str) -> dict[str, Any]:
@@ -93,7 +81,7 @@ async def test_printed_link_signs_in_as_the_user_of_the_kubeconfig(tmp_path: Pat
         assert (await page.call("GET", "/console/")).headers["content-security-policy"]
 
 
-async def test_requests_have_the_permissions_of_the_token_that_signed_in(tmp_path: Path) -> None:
+async def test_requests_have_the_permissions_of_the_token_used_to_sign_in(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         system = page.setup.system
         made = create_user(system.system.directory, system.url, "jane", by="token")
@@ -104,7 +92,7 @@ async def test_requests_have_the_permissions_of_the_token_that_signed_in(tmp_pat
         assert (await page.call("GET", CONFIG_MAPS, **as_admin)).status == 403, "only the session counts"
 
 
-async def test_requests_without_a_session_of_this_page_are_refused(tmp_path: Path) -> None:
+async def test_requests_without_a_session_or_from_another_site_are_refused(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         assert (await page.call("GET", CONFIG_MAPS)).status == 401
         assert (await page.sign_in(token="wrong")).status == 401  # noqa: S106 - a token of tests
@@ -118,7 +106,7 @@ async def test_requests_without_a_session_of_this_page_are_refused(tmp_path: Pat
         assert (await page.call("GET", CONFIG_MAPS)).status == 401
 
 
-async def test_watches_are_forwarded_and_end_with_the_session(tmp_path: Path) -> None:
+async def test_forwarded_watch_ends_with_the_session(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         await page.sign_in(token=find_token(page.setup.system.kubeconfig.read_text()) or "")
         call = Call("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=60&resourceVersion=0", page.headers)
@@ -144,14 +132,13 @@ async def test_watch_errors_are_forwarded(tmp_path: Path) -> None:
 async def test_serial_console_of_a_guest_is_forwarded(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         await page.sign_in(token=find_token(page.setup.system.kubeconfig.read_text()) or "")
-        headers = {name: page.headers[name] for name in ("origin", "cookie")}
-        socket = await page.transport.open_socket(Call("GET", GUEST_CONSOLE, headers))
+        socket = await page.open_socket(GUEST_CONSOLE)
         assert await socket.read() == HELLO
         await socket.write(b"root\r")
         assert await socket.read() == b"root\r"
         await socket.close()
         with pytest.raises(StatusError) as refused:
-            await page.transport.open_socket(Call("GET", GUEST_CONSOLE, {**headers, "origin": "https://evil.example"}))
+            await page.open_socket(GUEST_CONSOLE, origin="https://evil.example")
         assert refused.value.code == 403
 
 

@@ -52,11 +52,12 @@ def issue_code(server: LoopbackServer, token: str | None = None) -> str:
     return code
 
 
-def test_token_starts_a_session_that_has_the_users_identity(browser: BrowserClient) -> None:
+def test_session_started_with_a_token_has_the_identity_of_its_user(browser: BrowserClient) -> None:
     before = datetime.now(UTC)
     response = browser.sign_in()
     assert response.status == 200
     assert (response.tree["username"], response.tree["groups"]) == ("admin", ["system:masters", "system:authenticated"])
+    assert response.tree["uploads"] is True
     expires = datetime.fromisoformat(response.tree["expires"])
     assert timedelta(hours=7, minutes=59) < expires - before < timedelta(hours=8, minutes=1)
     assert browser.get(SESSION).tree == response.tree
@@ -176,7 +177,7 @@ def test_session_ends_when_its_token_is_revoked(
     assert (response.reason, "Max-Age=0" in response.headers["set-cookie"]) == ((401, "Unauthorized"), True)
 
 
-def test_session_does_not_outlive_its_token(server: LoopbackServer, browser: BrowserClient) -> None:
+def test_session_expires_no_later_than_its_token(server: LoopbackServer, browser: BrowserClient) -> None:
     response = browser.sign_in(token=add_viewer(server, timedelta(minutes=1)))
     assert datetime.fromisoformat(response.tree["expires"]) < datetime.now(UTC) + timedelta(minutes=2)
 
@@ -210,7 +211,7 @@ def test_sessions_survive_a_restart_without_secrets_on_disk(tmp_path: Path) -> N
         pytest.param({"Sec-Fetch-Site": None, "Origin": None}, id="unknown origin"),
     ],
 )
-def test_writes_of_other_sites_are_refused(browser: BrowserClient, headers: dict[str, str | None]) -> None:
+def test_writes_from_other_sites_are_refused(browser: BrowserClient, headers: dict[str, str | None]) -> None:
     browser.sign_in()
     assert browser.send("POST", CONFIG_MAPS, build_map("forged"), headers=headers).reason == (403, "Forbidden")
     assert browser.send("DELETE", SESSION, headers=headers).reason == (403, "Forbidden")
@@ -220,7 +221,7 @@ def test_writes_of_other_sites_are_refused(browser: BrowserClient, headers: dict
 @pytest.mark.parametrize(
     ("site", "status"), [("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403), (None, 403)]
 )
-def test_reads_of_other_sites_are_refused(browser: BrowserClient, site: str | None, status: int) -> None:
+def test_reads_from_other_sites_are_refused(browser: BrowserClient, site: str | None, status: int) -> None:
     browser.sign_in()
     headers = {"Sec-Fetch-Site": site}
     assert browser.send("GET", NODES, headers=headers).status == status
@@ -246,7 +247,7 @@ def test_failed_sign_ins_are_limited(server: LoopbackServer, browser: BrowserCli
     assert browser.sign_in(code=issue_code(server)).status == 429
 
 
-def test_audit_log_names_sign_ins_without_secrets(
+def test_audit_log_contains_sign_ins_without_secrets(
     server: LoopbackServer, browser: BrowserClient, tmp_path: Path
 ) -> None:
     token = add_viewer(server)

@@ -1,4 +1,4 @@
-"""The trimming client removes managed fields from cached objects only."""
+"""The trimming client removes managed fields from listed and watched objects, and not from stored ones."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.clients import TrimmingClient
 
 
-async def test_trimmed_managed_fields_survive_an_update(tmp_path: Path) -> None:
+async def test_update_of_a_trimmed_object_preserves_managed_fields(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system:
         await system.create(instancetype_tree())
         client = TrimmingClient(system.client)

@@ -1,11 +1,12 @@
-"""Changes of running guests: live updates of vCPUs and memory, pause and reset."""
+"""Changes to running guests: live updates of vCPUs and memory, pause and reset."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.integration.controllers.test_references import configure
-from tests.support.controllers import ControlledSystem, eventually, instancetype_tree, open_controlled_system, vm_tree
+from tests.support.controllers import ControlledSystem, instancetype_tree, open_controlled_system, vm_tree
+from tests.support.waiting import eventually
 
 from virtshape.api.kubevirt.conditions import find_condition, is_condition_true
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -46,11 +47,11 @@ async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, so
         before = await system.vmi()
         await resize(system, sockets=3, memory="2Gi")
 
-        async def look() -> VirtualMachineInstance | None:
+        async def probe() -> VirtualMachineInstance | None:
             vmi: Any = await system.vmi()
             return vmi if vmi.status.current_cpu_topology.sockets == 3 else None
 
-        vmi: Any = await eventually(look, "the instance has not grown")
+        vmi: Any = await eventually(probe, "the instance has not grown")
         assert vmi.metadata.uid == before.metadata.uid
         seen = vmi.status.memory
         assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
@@ -65,7 +66,7 @@ async def test_vm_grows_live_and_requires_a_restart_to_shrink(tmp_path: Path, so
             vm: Any = await system.vm()
             return is_condition_true(vm.status.conditions, "RestartRequired") or None
 
-        await eventually(asks, "no restart is asked for")
+        await eventually(asks, "no restart is required")
         vmi = await system.vmi()
         assert vmi.spec.domain.cpu.sockets == 3
 
@@ -76,15 +77,15 @@ async def switch(system: ControlledSystem, name: str) -> None:
 
 
 async def wait_for_restart_reason(system: ControlledSystem) -> str:
-    async def look() -> str | None:
+    async def probe() -> str | None:
         vm: Any = await system.vm()
         required = find_condition(vm.status.conditions, "RestartRequired")
         return required.message if required is not None else None
 
-    return await eventually(look, "no restart is required")
+    return await eventually(probe, "no restart is required")
 
 
-async def test_growth_beyond_the_node_requires_a_restart(tmp_path: Path) -> None:
+async def test_growth_beyond_the_capacity_of_the_node_requires_a_restart(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree("small", 1, "400Ti"), instancetype_tree("large", 1, "1000Ti"))
         for name in ("vm1", "vm2"):
@@ -113,11 +114,11 @@ async def test_larger_instance_type_is_applied_to_a_running_vm(tmp_path: Path, p
         await system.wait_until_idle(controllers)
         await switch(system, "large")
 
-        async def look() -> VirtualMachineInstance | None:
+        async def probe() -> VirtualMachineInstance | None:
             vmi: Any = await system.vmi()
             return vmi if vmi.status.current_cpu_topology.sockets == 4 else None
 
-        vmi: Any = await eventually(look, "the instance has not grown")
+        vmi: Any = await eventually(probe, "the instance has not grown")
         await system.wait_until_idle(controllers)
         assert (vmi.metadata.uid, vmi.status.memory.guest_current) == (before.metadata.uid, "4Gi")
         assert vmi.metadata.annotations["kubevirt.io/cluster-instancetype-name"] == "large"

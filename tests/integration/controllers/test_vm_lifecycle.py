@@ -4,12 +4,12 @@ from pathlib import Path
 
 from tests.support.controllers import (
     ControlledSystem,
-    eventually,
     instancetype_tree,
     open_controlled_system,
     preference_tree,
     vm_tree,
 )
+from tests.support.waiting import eventually
 
 from virtshape.api.codec import to_tree
 from virtshape.api.core.node import Node
@@ -32,15 +32,15 @@ async def restart(system: ControlledSystem) -> VirtualMachineInstance:
     uid = before.metadata.uid
     await ask(system, VirtualMachineStateChangeRequest("Stop", uid=uid), VirtualMachineStateChangeRequest("Start"))
 
-    async def look() -> VirtualMachineInstance | None:
+    async def probe() -> VirtualMachineInstance | None:
         vmi = await system.find(VirtualMachineInstance)
         is_new = vmi is not None and vmi.metadata.uid != uid
         return vmi if is_new and vmi is not None and phase_of(vmi) == "Running" else None
 
-    return await eventually(look, "no new instance runs")
+    return await eventually(probe, "no new instance runs")
 
 
-async def test_vm_is_started_and_deleted(tmp_path: Path) -> None:
+async def test_vm_uses_its_revisions_across_restarts_until_it_is_deleted(tmp_path: Path) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         await system.create(instancetype_tree(), preference_tree(), vm_tree())
         vm = await system.wait_for("Running")
@@ -126,10 +126,10 @@ async def test_halted_and_restarted_vm_gets_a_new_instance(tmp_path: Path) -> No
         await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
         await system.wait_for("Running")
 
-        async def look() -> bool | None:
+        async def probe() -> bool | None:
             return True if (await system.revisions()).count("start") == 1 else None
 
-        await eventually(look, "the revision of the previous start must be deleted")
+        await eventually(probe, "the revision of the previous start must be deleted")
 
 
 async def test_manual_vm_starts_and_stops_on_request(tmp_path: Path) -> None:
