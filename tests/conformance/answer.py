@@ -1,7 +1,7 @@
 """
-Answer conformance vectors: JSON lines {"id", "op", "input"} in, {"id", "result"} out.
+Answer conformance vectors: read JSON lines {"id", "op", "input"}, and write {"id", "result"} for each.
 
-    python check.py FOLDER -- python tests/conformance/answer.py
+    python check.py FOLDER -- python -m tests.conformance.answer
 """
 
 import json
@@ -11,11 +11,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from tests.support.admission import dry_run_vm, mutate_vm
+from tests.support.objects import object_from_tree
+
 from virtshape.admission.checkresult import CheckResult
-from virtshape.admission.dryrun import dry_run_vm
 from virtshape.admission.instancetype import check_instancetype, check_preference
-from virtshape.admission.mutate import mutate_vm
-from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.fielderror import FieldError
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
@@ -28,11 +29,10 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 from virtshape.controllers.vm.newvmi import ROOT, annotate_names, refuse_conflicts
 from virtshape.engine.apply import apply
-from virtshape.engine.conflict import describe_conflicts
+from virtshape.engine.conflicts import describe_conflicts
 from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, draft_template, expand_vm
-from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
 from virtshape.engine.requirements import check_requirements
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import (
@@ -45,7 +45,6 @@ from virtshape.resolve.find import (
 )
 from virtshape.resolve.infer import infer_matchers
 from virtshape.resolve.reference import NotFoundError
-from virtshape.resolve.search import run_search
 
 EMPTY_SPEC: JsonObject = {"domain": {"devices": {}}}
 
@@ -98,7 +97,7 @@ def answer_matcher(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
     old = from_tree(question["oldVM"], VirtualMachine) if question["operation"] == "UPDATE" else None
     try:
-        return {"allowed": True, "vm": to_tree(run_search(mutate_vm(vm, old), objects.find).vm)}
+        return {"allowed": True, "vm": to_tree(mutate_vm(vm, objects, old).vm)}
     except StatusError as error:
         return _refusal(error)
 
@@ -115,7 +114,7 @@ def answer_infer(question: JsonObject) -> JsonObject:
 
 def answer_admit_vm(question: JsonObject) -> JsonObject:
     vm, objects = _vm_and_objects(question)
-    dry_run = dry_run_vm(vm, _find_present_shape(vm, objects), _configuration(question), DEFAULT_ARCHITECTURE)
+    dry_run = dry_run_vm(vm, _find_present_shape(vm, objects), _configuration(question))
     conflicts = dry_run.conflicts or dry_run.unmet
     return {"allowed": False, "causes": _causes(conflicts)} if conflicts else {"allowed": True}
 
@@ -160,7 +159,7 @@ def _validate(question: JsonObject, list_causes: Callable[[Any], CheckResult]) -
 
 def _refusal(error: StatusError) -> JsonObject:
     refusal: JsonObject = {"allowed": False, "message": error.message, "code": error.code}
-    if error.code == 422 and error.causes:  # KubeVirt gives no causes with other codes
+    if error.code == 422 and error.causes:  # KubeVirt returns causes only with this code
         refusal |= {"reason": error.reason, "causes": _causes(error.causes)}
     return refusal
 
@@ -218,7 +217,7 @@ def answer(op: str, question: JsonObject) -> JsonObject:
 
 
 def main() -> None:
-    """Answer every line of standard input."""
+    """Write a result for every line of standard input."""
     for line in sys.stdin:
         question = json.loads(line)
         try:

@@ -1,8 +1,8 @@
 """
-Random conformance questions, in the format of the recorded vectors; the same seed gives the same question.
+Random inputs ("questions") for conformance tests, in the format of the recorded vectors, each determined by a seed.
 
-Trees are derived from the structs. Values come from small sets, so that VM, instance type and preference often set the
-same field, name the same device or meet at a limit.
+Objects are generated from the structs. Values come from small sets, so that VM, instance type and preference often set
+the same field, name the same device or just meet a requirement.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,11 +51,13 @@ FOREIGN: Final = {
     "tolerations",
     "topologySpreadConstraints",
 }
-"""Fields that are left out because they are large and independent of instance types and preferences."""
+"""Fields that are omitted because they are large and independent of instance types and preferences."""
 
 LATER: Final = {
     ("CPU", "guest"),
     ("CPUInstancetype", "topology"),
+    ("CPUInstancetype", "limits"),
+    ("MemoryInstancetype", "limits"),
     ("DevicePreferences", "preferredPanicDeviceModel"),
     ("DevicePreferences", "preferredVideoType"),
     ("Interface", "portRanges"),
@@ -63,10 +65,10 @@ LATER: Final = {
     ("VirtualMachineInstanceSpec", "serviceAccountName"),
     ("VirtualMachinePreferenceSpec", "preferredLaunchSecurity"),
 }
-"""Fields that this version of KubeVirt does not have."""
+"""Fields that the KubeVirt version in tests/kubevirt/go.mod does not have."""
 
 IGNORED: Final = {("DevicePreferences", "preferredVirtualGPUOptions")}
-"""Fields that KubeVirt has but never applies; we do."""
+"""Fields that virtshape applies, and that KubeVirt has but never applies."""
 
 KEPT: Final = {"cpu", "memory", "guest", "name", "deviceName", "policy"}
 """Required fields of instance types and preferences."""
@@ -107,7 +109,7 @@ PERMISSIVE: Final[JsonObject] = {
         "pciHostDevices": [{"pciVendorSelector": "8086:1", "resourceName": name} for name in NAMES]
     },
 }
-"""Permits every device and needs no feature gate: docs/feature-gates.md lists the gates that virtshape checks."""
+"""Configuration that permits all devices of the cases and enables all gates in docs/feature-gates.md."""
 
 
 def _merge(one: Any, other: Any) -> Any:
@@ -125,13 +127,13 @@ def _type_info(struct: type[Struct]) -> inspect.StructType:
 
 
 class Cases:
-    """Draws random questions from a seed."""
+    """Generates random test cases from a seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)  # noqa: S311 - a test
 
     def draw(self, op: str) -> JsonObject:
-        """Return the input of a random question for an operation."""
+        """Return random input for an operation."""
         return DRAWS[op](self)
 
     def chance(self, share: float) -> bool:
@@ -141,7 +143,7 @@ class Cases:
         return self.random.choice(values)
 
     def struct(self, struct: type[Struct], share: float = 0.3) -> JsonObject:
-        """Return a random tree for a struct that sets this share of the optional fields."""
+        """Return a random tree for a struct; `share` is the probability that an optional field is set."""
         return self._struct(_type_info(struct), share)
 
     def _struct(self, info: inspect.StructType, share: float) -> JsonObject:
@@ -229,7 +231,7 @@ class Cases:
         }
 
     def objects(self, share: float = 0.85) -> list[JsonObject]:
-        """Return this share of the namespaced and cluster-wide objects that VMs refer to."""
+        """Return namespaced and cluster-wide objects that VMs refer to; each exists with the probability `share`."""
         found = []
         for kind, draw in (("Instancetype", self.instancetype_spec), ("Preference", self.preference_spec)):
             for scope in ("", "Cluster"):
@@ -352,7 +354,7 @@ class Cases:
 
     def preference_review(self) -> JsonObject:
         spec = self.preference_spec()
-        if self.chance(0.05):  # preferences in all other questions are valid
+        if self.chance(0.05):  # preferences are invalid only in this operation
             spec.setdefault("cpu", {})["preferredCPUTopology"] = "square"
         return self.review("Preference", spec)
 
@@ -361,7 +363,7 @@ class Cases:
         return {"operation": "CREATE", "object": {**tree, "kind": f"VirtualMachine{self.pick(('', 'Cluster'))}{kind}"}}
 
     def evaluation(self) -> JsonObject:
-        """Return a question with a valid VM and random fields; the configuration permits everything."""
+        """Return a question about a valid VM with random fields added; the configuration permits everything."""
         extra = self.struct(VirtualMachineInstanceSpec, 0.12)
         devices = extra["domain"].get("devices", {})
         if self.chance(0.7):
@@ -402,7 +404,9 @@ class Cases:
 
     def change(self, tree: Any, share: float = 0.05) -> Any:
         """
-        Return a copy of a tree with this share of its members removed, and quantities written in another way.
+        Return a copy of a tree with some members removed, and with quantities written in another way.
+
+        `share` is the probability that a member is removed.
 
         Zero values stay, because some Go fields do not distinguish them from absent values.
         """

@@ -1,7 +1,7 @@
 """
 Compare a result with the recorded one: structure and values must match, message texts need not.
 
-Go omits zero values that mean "not set" and always writes some structs; both forms are equal here.
+Go omits zero values that mean "not set", but always writes some structs; unset and empty values are equal here.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _DEFAULT_KINDS = ("virtualmachineclusterinstancetype", "virtualmachineclusterpre
 
 
 def compare(want: Any, got: Any, path: str = "") -> Iterator[str]:
-    """Return every difference between the result and the recorded one."""
+    """Yield every difference between the result and the recorded one."""
     if path == "" and "panic" in want:  # the recorded program crashed; any result is accepted
         return
     if path == "" and want.get("goText"):  # decoder messages differ: only the rejection is compared

@@ -1,7 +1,7 @@
 """
 Compare a result with the result of KubeVirt's own code, and ignore intended differences.
 
-Each function below removes one difference and states its reason. Fields that are never asked about are in `cases.py`.
+Each function below removes one difference and states its reason. `cases.py` lists the fields that questions omit.
 """
 
 import json
@@ -69,7 +69,7 @@ _NO_MEMORY: Final = re.compile(r".*domain\.memory\.guest '.*': must be greater t
 
 
 LOOSER: Final = ("Memory hotplug is only available for x86_64 VMs",)
-"""Errors of this KubeVirt version that later versions and virtshape do not report."""
+"""Errors that the tested KubeVirt version reports, and that later versions and virtshape do not report."""
 
 
 def _compare_verdicts(want: JsonObject, got: JsonObject) -> list[str]:
@@ -81,7 +81,7 @@ def _compare_verdicts(want: JsonObject, got: JsonObject) -> list[str]:
 
 
 def _drop_stricter_reports(want: JsonObject, got: JsonObject) -> JsonObject:
-    """Remove errors in `STRICTER` from VMs that KubeVirt accepts."""
+    """Remove the errors in `STRICTER` from results for VMs that KubeVirt accepts."""
     if not want.get("allowed") or not got.get("causes"):
         return got
     causes = [cause for cause in got["causes"] if not _STRICTER.match(cause["message"])]
@@ -89,7 +89,7 @@ def _drop_stricter_reports(want: JsonObject, got: JsonObject) -> JsonObject:
 
 
 def _drop_invalid_memory(want: JsonObject, got: JsonObject) -> JsonObject:
-    """We reject guest memory of 0 before we check requirements, which depend on the size; KubeVirt allows it."""
+    """Accept any refusal of a VM with 0 guest memory: we reject the memory first, KubeVirt rejects another field."""
     is_invalid = any(_NO_MEMORY.match(cause["message"]) for cause in got.get("causes") or ())
     return want if is_invalid and want.get("allowed") is False else got
 
@@ -104,7 +104,7 @@ def _drop_fields_of_unknown_spreads(want: JsonObject, got: JsonObject) -> JsonOb
 
 
 def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
-    """Remove all but the first failed requirement and memory conflict: KubeVirt stops there, we report all of them."""
+    """Remove all but the first failed requirement and memory conflict, because KubeVirt reports only the first."""
     if not want.get("causes") and not want.get("conflicts"):
         return got
 
@@ -121,7 +121,7 @@ def _drop_further_reports(want: JsonObject, got: JsonObject) -> JsonObject:
 
 
 def _sort_reports(result: JsonObject) -> JsonObject:
-    """Sort conflicts of annotations: KubeVirt reports them in no particular order."""
+    """Sort conflicts and causes: KubeVirt reports conflicts of annotations in no particular order."""
     causes = sorted(result.get("causes") or (), key=lambda cause: str(cause["field"]))
     return {**result, "conflicts": sorted(result.get("conflicts") or ()), "causes": causes}
 
@@ -143,7 +143,7 @@ def _drop_later_warnings(result: JsonObject) -> JsonObject:
 
 
 def _drop_versions(result: JsonObject) -> JsonObject:
-    """Replace v1beta2 in revisions, and remove our annotations: KubeVirt 1.8 stores v1beta1 without them."""
+    """Replace v1beta2 with v1beta1 in revisions, and remove the fields that KubeVirt 1.8 does not write."""
     if "revisions" not in result:
         return result
     (revision,) = json.loads(json.dumps(result["revisions"]).replace("v1beta2", "v1beta1"))

@@ -1,7 +1,7 @@
 """
-Run vectors against a running server: store their objects, post their VM and return the response as a vector result.
+Run vectors against a running server: store their objects, post or update their VM and return the response.
 
-The VM is posted as a dry run. The recorded steps validated only matchers, but a server validates the whole VM: other
+The VM is sent as a dry run. The recorded steps validated only matchers, but a server validates the whole VM, so other
 required fields are added first.
 """
 
@@ -21,7 +21,7 @@ def read_vectors(folder: Path, op: str) -> list[JsonObject]:
     return [json.loads(line) for line in lines]
 
 
-class Live:
+class VectorRunner:
     """Runs vectors against a running server."""
 
     def __init__(self, server: LoopbackServer, client: Client) -> None:
@@ -35,7 +35,7 @@ class Live:
         assert reply.status == 200, reply.body
 
     def request(self, question: JsonObject) -> Response:
-        """Return the response to the vector's VM, with the vector's objects stored."""
+        """Store the vector's objects, send its VM, delete the objects, and return the response."""
         stored: list[str] = []
         try:
             stored += map(self._store, question.get("objects") or ())
@@ -79,7 +79,7 @@ def path_of(tree: JsonObject) -> str:
 
 
 def complete_vm(vm: JsonObject) -> JsonObject:
-    """Return the VM with a namespace, memory, storage for its templates and volumes that use them."""
+    """Return the VM with a namespace, memory, storage for its DataVolume templates, and volumes that use them."""
     spec = vm["spec"]
     guest = _with_memory(spec, spec["template"]["spec"])
     templates = [_with_claim(template) for template in spec.get("dataVolumeTemplates") or ()]
@@ -91,7 +91,7 @@ def complete_vm(vm: JsonObject) -> JsonObject:
 
 
 def _with_memory(spec: JsonObject, guest: JsonObject) -> JsonObject:
-    """Return the guest with memory, unless another field sets it."""
+    """Return the guest's spec with memory added, unless another field determines the memory."""
     domain = guest["domain"]
     matcher = spec.get("instancetype") or spec.get("flavor") or {}
     is_sized = matcher and matcher.get("inferFromVolumeFailurePolicy") != "Ignore"

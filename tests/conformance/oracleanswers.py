@@ -1,18 +1,23 @@
-"""Answer questions about revisions and complete VMs, which only the oracle answers: the recorded vectors have none."""
+"""virtshape's results for questions about revisions and complete VMs, which the recorded vectors do not contain."""
 
 from collections.abc import Callable
 from typing import Any
+
+from tests.support.objects import object_from_tree
 
 from virtshape.admission.admit import evaluate
 from virtshape.admission.checkresult import split_violations
 from virtshape.admission.clusterstate import CONFIGURATION, ClusterState, Query, VMCount
 from virtshape.admission.submission import Submission
-from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kinds import find_kind
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
-from virtshape.controllers.vm.revisions import build_upgrade, has_same_content
+from virtshape.controllers.vm.revisionobjects import (
+    has_same_content,
+)
+from virtshape.controllers.vm.revisionupgrade import build_upgrade
 from virtshape.offline.objects import Objects
 from virtshape.resolve.reference import Reference
 from virtshape.resolve.search import run_search

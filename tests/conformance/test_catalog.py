@@ -19,7 +19,7 @@ Objects = dict[tuple[str, str], JsonObject]
 @pytest.fixture(scope="module")
 def reference() -> Objects:
     if "VIRTSHAPE_REFERENCE" not in os.environ:
-        pytest.skip("VIRTSHAPE_REFERENCE names no folder with common-instancetypes.yaml")
+        pytest.skip("VIRTSHAPE_REFERENCE is not the path of a folder with common-instancetypes.yaml")
     text = Path(os.environ["VIRTSHAPE_REFERENCE"], "common-instancetypes.yaml").read_text()
     trees = [tree for tree in yaml.load_all(text, yaml.CSafeLoader) if tree]
     structs = [from_tree(tree, getattr(v1beta1, tree["kind"])) for tree in trees]

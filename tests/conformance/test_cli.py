@@ -41,12 +41,12 @@ def _prune(value: Any) -> Any:
 
 def test_recorded_virtctl_command_lines_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
-        pytest.skip("VIRTSHAPE_VECTORS names no folder with cli.json")
+        pytest.skip("VIRTSHAPE_VECTORS is not the path of a folder with cli.json")
     assert _load()
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=" ".join(case["argv"])) for case in _load()])
-def test_virtctl_create_output_matches_the_recording(
+def test_virtctl_create_prints_the_recorded_object_or_fails_as_recorded(
     case: JsonObject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(tmp_path, "pw.txt").write_text("s3cret\n", encoding="utf-8")

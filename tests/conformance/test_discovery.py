@@ -32,11 +32,11 @@ NOT_COMPARED = {"description", "storageVersionHash"}
 @pytest.fixture(autouse=True)
 def _recordings() -> None:
     if FOLDER is None:
-        pytest.skip("VIRTSHAPE_WIRE names no folder with recordings")
+        pytest.skip("VIRTSHAPE_WIRE is not the path of a folder with recordings")
 
 
 def list_exchanges() -> Iterator[Any]:
-    """Return the recorded requests whose response is a discovery document."""
+    """Yield the recorded requests whose response is a discovery document."""
     for path in sorted(Path(FOLDER).glob("*discovery*.json")) if FOLDER else []:
         for number, step in enumerate(json.loads(path.read_text())["steps"]):
             if step["request"]["path"].removeprefix("/") not in ENDPOINTS and step["response"]["status"] == 200:
@@ -65,7 +65,7 @@ def find_document(path: str, accept: str) -> Document:
 
 
 def find_missing(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
-    """Return the paths of `expected` that `actual` does not have; list elements may be in any order."""
+    """Yield a message for each part of `expected` that `actual` does not have; lists may be in any order."""
     match expected, actual:
         case dict(), dict():
             for key in expected.keys() - NOT_COMPARED:

@@ -26,7 +26,7 @@ def _find_errors(*objects: JsonObject) -> set[str]:
 
 def test_recorded_admission_responses_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
-        pytest.skip("VIRTSHAPE_VECTORS names no folder with admitVM.jsonl")
+        pytest.skip("VIRTSHAPE_VECTORS is not the path of a folder with admitVM.jsonl")
     assert _load("admitVM.jsonl")
 
 
@@ -34,10 +34,10 @@ VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["i
 
 
 @pytest.mark.parametrize("case", VMS, ids=[case["id"] for case in VMS])
-def test_lint_rejects_the_vms_that_kubevirt_rejected(case: JsonObject) -> None:
+def test_lint_rejects_exactly_the_vms_that_kubevirt_rejected(case: JsonObject) -> None:
     objects, vm = case["input"].get("objects") or [], case["input"]["vm"]
     errors = _find_errors(*objects, {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **vm})
-    if "missing-reference" not in errors:  # recorded with missing objects allowed
+    if "missing-reference" not in errors:  # KubeVirt's admission accepts references to missing objects
         assert bool(errors & SHAPE_RULES) != case["expect"]["allowed"]
 
 
@@ -49,5 +49,5 @@ INSTANCETYPE_KINDS = [
 
 
 @pytest.mark.parametrize("case", INSTANCETYPE_KINDS, ids=[case["id"] for case in INSTANCETYPE_KINDS])
-def test_lint_rejects_the_instancetypes_that_kubevirt_rejected(case: JsonObject) -> None:
+def test_lint_rejects_exactly_the_instancetypes_and_preferences_that_kubevirt_rejected(case: JsonObject) -> None:
     assert bool(_find_errors(case["input"]["object"])) != case["expect"]["allowed"]

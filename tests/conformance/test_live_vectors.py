@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.conformance.compare import compare
-from tests.conformance.live import Live, read_vectors
+from tests.conformance.live import VectorRunner, read_vectors
 from tests.support.loopback import LoopbackServer, Response
 
 from virtshape.api.model import JsonObject
@@ -27,9 +27,9 @@ class Cause(NamedTuple):
     message: str
 
 
-# Causes that a server reports in addition to those of the recorded step: a rule, its causes and the reason.
+# Patterns of the type and field of causes that a server reports in addition to the recorded ones, by rule.
 STRICTER: dict[str, tuple[str, str]] = {
-    # The recorded step precedes the lookup of the object, which rejects such a kind.
+    # The recorded step precedes the lookup of the object, and only the lookup rejects an unknown kind.
     "unknown kind": ("FieldValueNotSupported", r"spec\.(instancetype|preference)\.kind"),
     # Recorded with matcher validation only; KubeVirt's complete validation rejects these as well.
     "volume without a source": ("FieldValueInvalid", r"spec\.template\.spec\.volumes\[0\]"),
@@ -57,12 +57,12 @@ COUNTS: dict[str, dict[str, int]] = {
 
 
 @pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
+def live(tmp_path: Path) -> Iterator[VectorRunner]:
     if FOLDER is None:
-        pytest.skip("VIRTSHAPE_VECTORS names no folder with recorded vectors")
+        pytest.skip("VIRTSHAPE_VECTORS is not the path of a folder with recorded vectors")
     with LoopbackServer(tmp_path / "data") as server:
         client = server.connect()
-        yield Live(server, client)
+        yield VectorRunner(server, client)
         client.close()
 
 
@@ -117,7 +117,7 @@ def _compare_matchers(expected: JsonObject, reply: Response) -> list[str]:
 
 
 @pytest.mark.parametrize("op", COUNTS)
-def test_admission_over_http_matches_the_recorded_vectors(live: Live, op: str) -> None:
+def test_admission_over_http_matches_the_recorded_vectors(live: VectorRunner, op: str) -> None:
     failures: list[str] = []
     counts: Counter[str] = Counter()
     configured = JsonObject()

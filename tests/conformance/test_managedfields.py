@@ -13,8 +13,8 @@ from virtshape.api.kinds import Kind, find_resource
 from virtshape.api.model import JsonObject
 from virtshape.api.status import StatusError
 from virtshape.apiserver.managedfields.fieldtypes import object_type
-from virtshape.apiserver.managedfields.managedfields import Write, entries_of, name_manager, record_update
-from virtshape.apiserver.managedfields.ssa import apply, find_undeclared, validate_apply_body
+from virtshape.apiserver.managedfields.managedfields import FieldManager, entries_of, name_manager, record_update
+from virtshape.apiserver.managedfields.serversideapply import apply, find_undeclared, validate_apply_body
 
 _PATH = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?P<rest>/.*)?"
@@ -28,7 +28,7 @@ FILES = sorted(Path(FOLDER).glob("*.json")) if FOLDER else [Path("recordings")]
 @pytest.fixture(autouse=True)
 def _recordings() -> None:
     if FOLDER is None:
-        pytest.skip("VIRTSHAPE_WIRE names no folder with recordings")
+        pytest.skip("VIRTSHAPE_WIRE is not the path of a folder with recordings")
 
 
 class Exchange:
@@ -51,10 +51,10 @@ class Exchange:
         return "apply-patch" in self.type or (self.method == "PATCH" and "force" in self.query and "kind" in self.body)
 
     @property
-    def write(self) -> Write:
+    def write(self) -> FieldManager:
         assert self.kind is not None
         manager = name_manager(self.query.get("fieldManager", ""), _AGENT)
-        return Write(manager, self.kind.api_version, "<time>", self.subresource)
+        return FieldManager(manager, self.kind.api_version, "<time>", self.subresource)
 
 
 def exchanges(path: Path) -> Iterator[Exchange]:
@@ -122,7 +122,7 @@ def test_apply_conflict_has_the_recorded_message(path: Path) -> None:
 
 
 def _written(exchange: Exchange) -> JsonObject:
-    """Return the object of the request, before admission."""
+    """Return the object that the request writes, as it is before admission."""
     new: JsonObject | None = exchange.body
     if exchange.method == "PATCH" or new is None:
         new = exchange.answer

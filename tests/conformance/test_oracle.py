@@ -1,5 +1,5 @@
 """
-KubeVirt's own engine and ours give the same results for random VMs, instance types and preferences.
+KubeVirt's own engine and ours return the same results for random VMs, instance types and preferences.
 
 `VIRTSHAPE_ORACLE_CASES` is the number of questions, `VIRTSHAPE_ORACLE_SEED` the first seed. A failure is reduced to the
 fields that it needs.
@@ -34,8 +34,8 @@ def oracle() -> Iterator[Oracle]:
 
 
 @pytest.mark.parametrize("op", DRAWS)
-def test_random_questions_get_the_same_result_as_from_kubevirt(oracle: Oracle, op: str) -> None:
-    def look(question: JsonObject) -> Difference:
+def test_random_questions_have_the_same_results_as_in_kubevirt(oracle: Oracle, op: str) -> None:
+    def compare_results(question: JsonObject) -> Difference:
         want, got = oracle.ask(op, question), ask(op, question)
         return Difference(sorted(want), sorted(got), compare_with_kubevirt(question, want, got))
 
@@ -43,10 +43,10 @@ def test_random_questions_get_the_same_result_as_from_kubevirt(oracle: Oracle, o
     failures = []
     for seed in range(FIRST_SEED, FIRST_SEED + int(CASES * share)):
         question = Cases(seed).draw(op)
-        found = look(question)
+        found = compare_results(question)
         if found.messages:
-            reduced = reduce_question(question, lambda smaller, found=found: look(smaller).is_like(found))  # type: ignore[misc]
-            failures.append(f"seed {seed}: {'; '.join(look(reduced).messages)}\n    {json.dumps(reduced)}")
+            reduced = reduce_question(question, lambda smaller, found=found: compare_results(smaller).is_like(found))  # type: ignore[misc]
+            failures.append(f"seed {seed}: {'; '.join(compare_results(reduced).messages)}\n    {json.dumps(reduced)}")
             if len(failures) == MAX_FAILURES:
                 break
     assert not failures, report(failures, int(CASES * share))
@@ -68,7 +68,7 @@ class Difference(NamedTuple):
     messages: list[str]
 
     def is_like(self, other: "Difference") -> bool:
-        """Return True if both differences are at the same place."""
+        """Return True if both differences have the same keys and affect the same field."""
         return self.place == other.place
 
     @property

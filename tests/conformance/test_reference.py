@@ -29,12 +29,15 @@ ADDITIONS = {
     "v1.CPU.guest: ours alone",
     "v1.InstancetypeConfiguration.missingReference: ours alone",
     "v1.InstancetypeConfiguration.revisionName: ours alone",
+    "v1.InstancetypeConfiguration.revisionSharing: ours alone",
     "v1.VirtualMachineSpec.flavor: ours alone",
     "v1.VirtualMachineStatus.effective: ours alone",
     "v1.VirtualMachineStatus.flavorRef: ours alone",
-    "v1beta1.CPUInstancetype.guest: optional, not required",  # a topology can replace it
+    "v1beta1.CPUInstancetype.guest: optional, not required",  # an instance type may have a topology instead
+    "v1beta1.CPUInstancetype.limits: ours alone",
     "v1beta1.CPUInstancetype.topology: ours alone",
     "v1beta1.DataVolumeSourceHTTP.checksum: ours alone",  # added in newer versions of CDI
+    "v1beta1.MemoryInstancetype.limits: ours alone",
 }
 OPTIONAL_SIZES = {
     "v1beta1.MemoryInstancetype.guest: optional, not required",
@@ -42,7 +45,7 @@ OPTIONAL_SIZES = {
     "v1beta1.VirtualMachineInstancetypeSpec.memory: optional, not required",
 }
 
-# OpenAPI has no unsigned integers, and Python has no 32-bit floats: our types accept all values of both.
+# KubeVirt's types are unsigned integers and 32-bit floats here; ours are wider and accept all of their values.
 WIDER_NUMBERS = {
     "v1.ComponentConfig.replicas",
     "v1.CustomBlockSize.discardGranularity",
@@ -64,7 +67,7 @@ SCALARS: dict[str, JsonObject] = {
 @pytest.fixture(scope="module")
 def reference() -> JsonObject:
     if "VIRTSHAPE_REFERENCE" not in os.environ:
-        pytest.skip("VIRTSHAPE_REFERENCE names no folder with kubevirt-openapi.json")
+        pytest.skip("VIRTSHAPE_REFERENCE is not the path of a folder with kubevirt-openapi.json")
     document = json.loads(Path(os.environ["VIRTSHAPE_REFERENCE"], "kubevirt-openapi.json").read_text())
     definitions: JsonObject = document["definitions"]
     return definitions

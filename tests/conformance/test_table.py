@@ -20,11 +20,11 @@ NAMESPACE = find_resource("", "v1", "namespaces")
 @pytest.fixture(autouse=True)
 def _recordings() -> None:
     if FOLDER is None:
-        pytest.skip("VIRTSHAPE_WIRE names no folder with recordings")
+        pytest.skip("VIRTSHAPE_WIRE is not the path of a folder with recordings")
 
 
 def read_answers(name: str) -> Iterator[JsonObject]:
-    """Return the response bodies of a recording in order."""
+    """Yield the response bodies of a recording in order."""
     for step in json.loads(Path(FOLDER or "", f"{name}.json").read_text())["steps"]:
         for exchange in step.get("http", [step]):
             if isinstance(body := exchange.get("response", {}).get("body"), dict):

@@ -25,7 +25,7 @@ LATEST = Target(f"kubevirt-{RELEASES[-1]}", lambda _: True)
 
 def read(variable: str, file: str) -> str:
     if variable not in os.environ:
-        pytest.skip(f"{variable} names no folder with {file}")
+        pytest.skip(f"{variable} is not the path of a folder with {file}")
     return Path(os.environ[variable], file).read_text()
 
 

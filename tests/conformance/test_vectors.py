@@ -1,7 +1,7 @@
 """
 Engine, resolution and admission match KubeVirt: all recorded vectors if available, and always a sample.
 
-The folder of the vectors compares with its own `check.py`; the sample is compared with `compare.py`.
+Vectors in the folder are compared by the folder's own `check.py`, and the sample by `compare.py`.
 """
 
 import importlib.util
@@ -34,7 +34,7 @@ def read_folder(folder: Path) -> list[JsonObject]:
 def find_folder() -> Path:
     folder = os.environ.get("VIRTSHAPE_VECTORS")
     if not folder:
-        pytest.skip("VIRTSHAPE_VECTORS names no folder with recorded vectors")
+        pytest.skip("VIRTSHAPE_VECTORS is not the path of a folder with recorded vectors")
     return Path(folder)
 
 
@@ -60,7 +60,7 @@ def report(failures: list[str], asked: int) -> str:
 
 
 @pytest.mark.parametrize("op", ANSWERS)
-def test_every_recorded_vector_gets_the_same_result(op: str) -> None:
+def test_result_of_every_vector_matches_the_recording(op: str) -> None:
     folder = find_folder()
     check = load_answer_module(folder)
     vectors = [vector for vector in read_folder(folder) if vector["op"] == op]
@@ -75,7 +75,7 @@ def test_every_recorded_vector_gets_the_same_result(op: str) -> None:
 
 
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in read_vectors(SAMPLE)])
-def test_sample_of_recorded_vectors_gets_the_same_result(vector: JsonObject) -> None:
+def test_results_of_sampled_vectors_match_the_recording(vector: JsonObject) -> None:
     assert list(compare(vector["expect"], answer(vector["op"], vector["input"]))) == []
 
 
@@ -104,7 +104,7 @@ def test_sample_of_vectors_covers_every_operation() -> None:
         ({"goText": True, "error": "x"}, {"allowed": True}, ["a refusal was expected"]),
     ],
 )
-def test_comparison_with_a_vector_reports_only_differences(
+def test_comparison_of_a_result_with_a_vector_lists_differences(
     want: JsonObject, got: JsonObject, differences: list[str]
 ) -> None:
     assert list(compare(want, got)) == differences

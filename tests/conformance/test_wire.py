@@ -31,7 +31,7 @@ DEVIATIONS = {
 @pytest.fixture(autouse=True)
 def _recordings() -> None:
     if FOLDER is None:
-        pytest.skip("VIRTSHAPE_WIRE names no folder with recordings")
+        pytest.skip("VIRTSHAPE_WIRE is not the path of a folder with recordings")
 
 
 @pytest.fixture
@@ -75,9 +75,7 @@ def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
     return outcomes
 
 
-def test_recorded_requests_get_the_same_responses_except_known_differences(
-    system: LoopbackServer, tmp_path: Path
-) -> None:
+def test_responses_match_the_recording_except_known_differences(system: LoopbackServer, tmp_path: Path) -> None:
     outcomes = replay(system, tmp_path)
     failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, list)}
     assert len(outcomes) == len(list_recordings())

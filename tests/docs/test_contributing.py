@@ -43,7 +43,7 @@ def _list_walkthrough_names() -> list[str]:
     return sorted({name for name in _CODE.findall(prose) if name.isidentifier()} - {NEW_FIELD})
 
 
-def test_walkthrough_names_functions_types_and_constants() -> None:
+def test_names_in_the_walkthrough_are_found() -> None:
     assert {"SPEC_EFFECTS", "VirtualMachinePreferenceSpec", "apply_preference"} <= {*_list_walkthrough_names()}
 
 

@@ -14,7 +14,7 @@ OURS = ("virtctl", "virtshape", "cat")
 
 
 def _sessions() -> list[tuple[str, str, str]]:
-    """Yield each documented command that needs no server: file, command line and output."""
+    """Return the file, command line and output of each documented command that needs no server."""
     return [
         (document.name, session.line, session.output)
         for document in list_documents()

@@ -18,7 +18,7 @@ _FIGURE = re.compile(r"([\d,]*\d)(?: (\w+))?")
 
 
 class Row(NamedTuple):
-    """One row of a table."""
+    """One row of a table; the last cell names its tests."""
 
     cells: list[str]
 
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 def read_rows(document: str, columns: int) -> Iterator[Row]:
-    """Return the rows of all tables with this many columns and `test` as the last one."""
+    """Yield the rows of all tables that have this many columns, the last of which is `test`."""
     header: list[str] = []
     for line in (ROOT / document).read_text().splitlines():
         cells = [cell.strip() for cell in line.split(" | ")] if line.startswith("| ") else []
@@ -57,7 +57,7 @@ def _list_tests(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("row", [*LIMITS, *PROMISES], ids=lambda row: row.cells[0][:60])
-def test_every_row_names_an_existing_test(row: Row) -> None:
+def test_every_limit_and_security_promise_names_an_existing_test(row: Row) -> None:
     assert row.tests, "the last column must name a test: `unit/test_x.py::test_y`"
     for node in row.tests:
         path, _, name = node.partition("::")

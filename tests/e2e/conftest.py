@@ -30,7 +30,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The files of the demo guest; skips on machines that cannot run guests."""
     if missing_packages := find_missing_packages():
-        pytest.skip(f"no guest can run here without {', '.join(missing_packages)}")
+        pytest.skip(f"guests cannot run: install {', '.join(missing_packages)}")
     return get_demo(request.config)
 
 
@@ -54,7 +54,7 @@ def guests(
 
 @pytest.fixture(scope="session", params=list_kubectls())
 def cluster(request: pytest.FixtureRequest, system: System, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    """Each kubectl as the admin."""
+    """kubectl as the admin, once for each available version."""
     return Kubectl(request.param, system.kubeconfig, tmp_path_factory.mktemp("home"))
 
 
@@ -66,13 +66,13 @@ def namespace(system: System) -> str:
     code, answer = system.request("POST", "/api/v1/namespaces", tree)
     assert code == 201, answer
     account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: system.request("GET", account)[0] == 200, f"{name} gets no account")
+    wait_until(lambda: system.request("GET", account)[0] == 200, f"{name} has no default service account")
     return name
 
 
 @pytest.fixture
 def kubectl(cluster: Kubectl, namespace: str) -> Kubectl:
-    """Each kubectl, in the test's namespace."""
+    """kubectl in the test's namespace, once for each available version."""
     return cluster.in_namespace(namespace)
 
 

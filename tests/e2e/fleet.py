@@ -1,7 +1,7 @@
 """
-Many VMs on a server that is killed and restarted while they are created and deleted.
+Many VMs on a server that is killed and restarted while they are created, started, stopped and deleted.
 
-Acknowledged requests must be persistent; other requests are repeated.
+Every acknowledged request must survive a kill of the server.
 """
 
 import contextlib
@@ -80,7 +80,7 @@ class Fleet:
         return items
 
     def create(self) -> Iterator[int]:
-        """Create the namespace, the referenced objects and the VMs; yield the number of VMs so far."""
+        """Create the namespace, the instance type and the VMs; yield the number of VMs so far."""
         self.request("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": NAMESPACE}})
         self.request("POST", SIZES, build_instancetype())
         matcher = {"name": "small", "kind": "VirtualMachineInstancetype"}
@@ -110,7 +110,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def run_fleet(directory: Path, size: int) -> Iterator[Fleet]:
-    """Run a fleet, and check the server's log at the end."""
+    """Run a fleet; at the end, stop its server and check that the log has no traceback."""
     fleet = Fleet(directory / "data", size)
     try:
         yield fleet

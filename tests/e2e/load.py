@@ -6,12 +6,12 @@ import json
 import threading
 from collections import defaultdict
 
-from tests.e2e.informer import PATH
+from tests.support.informer import PATH
 from tests.support.smallmanifests import build_config_map
 from tests.support.upprocess import TIMEOUT, System, wait_until
 
 ObjectHistory = list[tuple[str, int]]
-"""The history of one object: changes with their resource versions, 0 if a response has none."""
+"""The changes of one object, each with its resource version; the version is 0 if the response has none."""
 
 
 class Load:
@@ -35,8 +35,10 @@ class Load:
         assert not any(thread.is_alive() for thread in self._threads), "a response is missing"
 
     def wait_for(self, count: int) -> None:
-        """Wait until at least `count` objects were acknowledged."""
-        wait_until(lambda: len(self.stories) >= count, lambda: f"only {len(self.stories)} are acknowledged")
+        """Wait until writes of at least `count` objects are acknowledged."""
+        wait_until(
+            lambda: len(self.stories) >= count, lambda: f"only {len(self.stories)} objects have acknowledged writes"
+        )
 
     def end(self) -> int:
         """Stop the clients and return the resourceVersion after all writes."""

@@ -1,4 +1,4 @@
-"""Measure the memory of a server while a client misbehaves, and open raw connections for such clients."""
+"""Measure the memory of a server, and open raw connections for tests of misbehaving clients."""
 
 import contextlib
 import ssl
@@ -9,14 +9,14 @@ from pathlib import Path
 from socket import create_connection
 from urllib.parse import urlsplit
 
+from tests.support.memory import MIB, read_memory
 from tests.support.upprocess import TIMEOUT, System
 
-MIB = 1024 * 1024
 _RESET_PEAK = "5"
 
 
 class Growth:
-    """The peak growth of a process's resident memory; set when the block of `measure_growth` ends."""
+    """The peak growth of a process's resident memory; set when the measured block ends."""
 
     bytes = 0
 
@@ -27,7 +27,7 @@ class Growth:
 
 @contextlib.contextmanager
 def measure_growth(system: System, pause_seconds: float = 1.0) -> Iterator[Growth]:
-    """Measure by how much the server's resident memory grows at most within the block."""
+    """Measure the peak growth of the server's resident memory within the block."""
     with measure_process_growth(system.process.pid) as growth:
         yield growth
         time.sleep(pause_seconds)
@@ -36,16 +36,11 @@ def measure_growth(system: System, pause_seconds: float = 1.0) -> Iterator[Growt
 
 @contextlib.contextmanager
 def measure_process_growth(pid: int) -> Iterator[Growth]:
-    """Measure by how much the resident memory of a process grows at most within the block."""
-    growth, before = Growth(), _read_memory(pid, "VmRSS")
+    """Measure the peak growth of a process's resident memory within the block."""
+    growth, before = Growth(), read_memory(pid, "VmRSS")
     Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
     yield growth
-    growth.bytes = _read_memory(pid, "VmHWM") - before
-
-
-def _read_memory(pid: int, name: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+    growth.bytes = read_memory(pid, "VmHWM") - before
 
 
 class RawConnection:
@@ -66,11 +61,11 @@ class RawConnection:
         return b"\r\n".join([*lines, b"", body])
 
     def send_until_blocked(self, data: bytes, seconds: float = 3.0) -> int:
-        """Send as much as the server takes; return how many bytes that was."""
+        """Send data until the server stops reading; return the number of bytes sent."""
         return send_until_blocked(self.socket, data, seconds)
 
     def read_slowly(self, pause_seconds: float, pause_after: int) -> bytes:
-        """Read to the end, with a pause after a number of bytes."""
+        """Read until the connection is closed; pause once after `pause_after` bytes."""
         data = bytearray()
         paused = False
         while piece := self.socket.recv(64 * 1024):
@@ -85,7 +80,7 @@ class RawConnection:
 
 
 def send_until_blocked(connection: ssl.SSLSocket, data: bytes, seconds: float = 3.0) -> int:
-    """Send as much as the server takes; return how many bytes that was."""
+    """Send data until the server stops reading; return the number of bytes sent."""
     connection.settimeout(seconds)
     sent = 0
     with contextlib.suppress(TimeoutError, ssl.SSLWantWriteError, ConnectionError):

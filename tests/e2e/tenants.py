@@ -62,18 +62,18 @@ class Tenant:
     def wait_for_phase(self, name: str, *phases: str) -> JsonObject:
         """Wait until a DataVolume is in one of these phases, and return it."""
 
-        def look() -> JsonObject | None:
+        def probe() -> JsonObject | None:
             found = self.get(f"{self.volumes}/{name}")
             return found if found.get("status", {}).get("phase") in phases else None
 
-        return wait_until(look, lambda: json.dumps(self.get(f"{self.volumes}/{name}"))) or {}
+        return wait_until(probe, lambda: json.dumps(self.get(f"{self.volumes}/{name}"))) or {}
 
     def wait_until_ready(self, name: str) -> None:
-        """Wait until a claim can be uploaded to."""
+        """Wait until a claim is ready for an upload."""
         marks = f"{CDI}.pod.ready"
         wait_until(
             lambda: self.get(f"{self.claims}/{name}")["metadata"].get("annotations", {}).get(marks) == "true",
-            f"{name} is never ready",
+            f"{name} is not ready for an upload",
         )
 
     def request_token(self, name: str) -> tuple[int, Any]:
@@ -89,7 +89,7 @@ class Tenant:
         )
 
     def upload(self, name: str, body: bytes, path: str = "/v1beta1/upload") -> Answer:
-        """Upload data to a claim."""
+        """Upload data to a claim; return the response, or the response to the token request if that fails."""
         code, answer = self.request_token(name)
         if code != 201:
             return Answer(code, json.dumps(answer))

@@ -19,14 +19,16 @@ def test_kubectl_delete_waits_for_the_object(kubectl: Kubectl) -> None:
     kubectl("delete", "vm", "web", "--ignore-not-found")
 
 
-def test_background_deletion_returns_immediately(kubectl: Kubectl) -> None:
+def test_background_deletion_removes_the_object_immediately(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     _delete(kubectl, "--cascade=background")
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
 @pytest.mark.parametrize(("cascade", "finalizer"), [("foreground", "foregroundDeletion"), ("orphan", "orphan")])
-def test_foreground_and_orphan_deletion_handle_dependents(kubectl: Kubectl, cascade: str, finalizer: str) -> None:
+def test_object_deleted_with_foreground_or_orphan_remains_until_its_finalizer_is_removed(
+    kubectl: Kubectl, cascade: str, finalizer: str
+) -> None:
     kubectl.apply(build_vm())
     _delete(kubectl, f"--cascade={cascade}")
     metadata = kubectl.get("vm", "web")["metadata"]
@@ -36,7 +38,7 @@ def test_foreground_and_orphan_deletion_handle_dependents(kubectl: Kubectl, casc
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_deleted_object_is_kept_until_its_finalizer_is_removed(kubectl: Kubectl) -> None:
+def test_deleted_object_remains_until_its_finalizer_is_removed(kubectl: Kubectl) -> None:
     machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
@@ -46,7 +48,7 @@ def test_deleted_object_is_kept_until_its_finalizer_is_removed(kubectl: Kubectl)
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_objects_are_deleted_by_name_label_or_all(kubectl: Kubectl) -> None:
+def test_kubectl_deletes_objects_by_name_by_label_or_with_all(kubectl: Kubectl) -> None:
     kubectl.apply(*(build_config_map(name) for name in "abc"), build_vm())
     kubectl("delete", "configmap", "a", "b")
     kubectl("delete", "configmap", "-l", "tier=front")
@@ -56,7 +58,7 @@ def test_objects_are_deleted_by_name_label_or_all(kubectl: Kubectl) -> None:
     assert kubectl("get", "configmap,vm", "-o", "name") == ""
 
 
-def test_kubectl_delete_now_removes_the_object(kubectl: Kubectl) -> None:
+def test_kubectl_delete_accepts_now_and_force(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     kubectl("delete", "vm", "web", "--now")
     kubectl.apply(build_vm())

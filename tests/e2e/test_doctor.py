@@ -20,7 +20,7 @@ from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.requirements import BINDING, find_missing_packages
 
 
-def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> None:
+def test_doctor_lists_every_check_and_its_exit_status_shows_whether_guests_can_run(tmp_path: Path) -> None:
     result = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "-o", "json")
     tree = json.loads(result.stdout)
     assert [check["name"] for check in tree["checks"]] == [
@@ -57,7 +57,7 @@ def test_doctor_without_qemu_prints_one_install_command(tmp_path: Path) -> None:
     assert sum("apt-get install" in line for line in result.stdout.splitlines()) == 1
 
 
-def test_doctor_reports_a_port_in_use_and_a_directory_open_to_others(tmp_path: Path) -> None:
+def test_doctor_reports_a_port_in_use_and_a_data_directory_accessible_to_others(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -78,7 +78,7 @@ def test_doctor_accepts_the_port_of_a_running_server(data: Path) -> None:
         assert (port["status"], port["message"]) == ("ok", f"virtshape runs (process {system.process.pid})")
 
 
-def test_up_warns_about_a_directory_open_to_others(data: Path) -> None:
+def test_up_warns_about_a_data_directory_accessible_to_others(data: Path) -> None:
     data.mkdir(mode=0o755)
     data.chmod(0o755)
     with System(data, "--launcher", "none") as system:
@@ -150,7 +150,7 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
         assert "Found 2 guests running: default/one, default/two\n" in found
         left = stop_and_read(system)
         assert "2 guests keep running: default/one, default/two\n" in left
-        assert f"To stop: virtshape down --guests --data-dir {data}." in left
+        assert f"To stop them: virtshape down --guests --data-dir {data}." in left
         plain = call_virtshape("down", "--data-dir", data)
         assert plain.stdout.startswith(
             f"no server is running in {data}\n2 guests keep running: default/one, default/two\n"
@@ -169,7 +169,7 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
 
 
 def stop_and_read(system: System) -> str:
-    """Stop a server with Ctrl-C, and return its output after the greeting."""
+    """Stop a server with SIGINT, and return what it printed after its startup message."""
     system.process.send_signal(signal.SIGINT)
     assert system.process.wait(60) == 0
     assert system.process.stdout is not None
@@ -177,7 +177,7 @@ def stop_and_read(system: System) -> str:
         return output.read() or ""
 
 
-def test_guests_keep_running_unless_down_stops_them(demo: DemoGuest, tmp_path: Path) -> None:
+def test_guests_run_without_a_server_until_down_stops_them(demo: DemoGuest, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "images" / "demo").mkdir(mode=0o700, parents=True)
     data.chmod(0o700)
@@ -206,5 +206,5 @@ def test_guests_keep_running_unless_down_stops_them(demo: DemoGuest, tmp_path: P
     assert result.stdout.endswith("stopped 1 guest\n")
     wait_until(
         lambda: call_virtshape("down", "--guests", "--data-dir", data).stdout.endswith("no guests are running\n"),
-        "it runs",
+        "the guest still runs",
     )

@@ -31,7 +31,9 @@ def check_running(fleet: Fleet) -> None:
 
 
 def check_stopped(fleet: Fleet) -> None:
-    fleet.wait(lambda: fleet.list(VIRTUAL_MACHINE_INSTANCES) == [], "instances are left")  # the last ended guests
+    fleet.wait(
+        lambda: fleet.list(VIRTUAL_MACHINE_INSTANCES) == [], "instances are left"
+    )  # the last instances are removed after the VMs are Stopped
     fleet.wait(
         lambda: not any(vm["status"].get("created") for vm in fleet.list(VIRTUAL_MACHINES)), "instances have events"
     )

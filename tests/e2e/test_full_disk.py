@@ -19,7 +19,7 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 @contextlib.contextmanager
 def small_file_system(directory: Path) -> Iterator[Path]:
-    """Mount a file system of a few MiB in memory."""
+    """Mount a small file system in memory; skip the test if this is not allowed."""
     directory.mkdir()
     command = ["/bin/mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(directory)]
     mounted = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -51,8 +51,8 @@ def get(system: System, path: str) -> tuple[int, str]:
         return answer.status, answer.read().decode()
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs a separate file system")
-def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounting a separate file system needs root")
+def test_writes_and_readiness_checks_fail_while_the_disk_is_full(tmp_path: Path) -> None:
     with (
         small_file_system(tmp_path / "disk") as disk,
         System(disk / "data", "--launcher", "simulate", "--no-catalog") as system,
@@ -61,7 +61,7 @@ def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path
         assert get(system, "/readyz") == (200, "ok")
         ballast = fill(disk)
         status: dict[str, Any] = {}
-        for number in range(60):  # until SQLite has used its preallocated space
+        for number in range(60):  # writes succeed until SQLite has used its preallocated space
             code, status = system.request("POST", CONFIG_MAPS, build_config_map(f"c{number}"))
             if code != 201:
                 break
@@ -80,7 +80,7 @@ def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path
         assert "[-]store failed: reason withheld" in get_anonymously(system, "/readyz")
 
         ballast.unlink()
-        wait_until(lambda: get(system, "/readyz") == (200, "ok"), "it does not recover")
+        wait_until(lambda: get(system, "/readyz") == (200, "ok"), "the server does not recover")
         code, created = system.request("POST", CONFIG_MAPS, build_config_map("after"))
         assert code == 201, created
         checked = call_virtshape("status", "--data-dir", system.directory, "-o", "json")

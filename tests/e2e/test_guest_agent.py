@@ -40,7 +40,7 @@ def reported(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def find_reported(guests: Guests) -> JsonObject | None:
-    """Wait until the agent has reported all information, and return the instance."""
+    """Return the instance if the agent has reported all information, otherwise None."""
     vmi = guests.vmi(NAME) or {}
     status = vmi.get("status", {})
     cards = [one for one in status.get("interfaces", []) if one.get("interfaceName") == "eth0"]

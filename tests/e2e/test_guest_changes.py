@@ -1,4 +1,4 @@
-"""Changes of running guests: added vCPUs and memory, open ports, and persistent state."""
+"""Changes to running guests: added vCPUs and memory, open ports, and persistent state."""
 
 import urllib.error
 import urllib.request
@@ -25,7 +25,7 @@ def add_network(tree: JsonObject) -> JsonObject:
     return tree
 
 
-def test_running_guest_gets_more_vcpus_and_memory_with_its_vm(guests: Guests) -> None:
+def test_vcpus_and_memory_added_to_a_vm_are_hotplugged_into_its_guest(guests: Guests) -> None:
     domain: JsonObject = {
         "cpu": {"sockets": 1, "maxSockets": 4},
         "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
@@ -38,11 +38,11 @@ def test_running_guest_gets_more_vcpus_and_memory_with_its_vm(guests: Guests) ->
     change = {"cpu": {"sockets": 3}, "memory": {"guest": "1536Mi"}}
     guests.patch(f"{KUBEVIRT}/virtualmachines/growing", spec={"template": {"spec": {"domain": change}}})
 
-    def look() -> JsonObject | None:
+    def probe() -> JsonObject | None:
         found = guests.read_now("growing")
         return found if found["sockets"] == 3 and found["availableMiB"] > before["availableMiB"] + 400 else None
 
-    eventually(look, lambda: f"it does not grow: {guests.read_now('growing')}")
+    eventually(probe, lambda: f"the guest has not grown: {guests.read_now('growing')}")
     sizes = {"guestAtBoot": "1Gi", "guestRequested": "1536Mi", "guestCurrent": "1536Mi"}
 
     def find_reported() -> JsonObject | None:
@@ -56,7 +56,7 @@ def test_running_guest_gets_more_vcpus_and_memory_with_its_vm(guests: Guests) ->
     guests.delete("growing")
 
 
-def test_larger_instance_type_is_applied_to_the_running_guest(guests: Guests) -> None:
+def test_larger_instance_type_is_applied_to_the_running_guest_up_to_its_hotplug_limits(guests: Guests) -> None:
     """Neither the VM nor its instance types set maxSockets or maxGuest."""
     for name, vcpus, memory in (("s", 1, "1Gi"), ("m", 3, "1536Mi"), ("l", 8, "8Gi")):
         spec = {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
@@ -72,12 +72,12 @@ def test_larger_instance_type_is_applied_to_the_running_guest(guests: Guests) ->
     def switch(name: str) -> None:
         guests.patch(f"{KUBEVIRT}/virtualmachines/typed", spec={"instancetype": {"name": name}})
 
-    def look() -> JsonObject | None:
+    def probe() -> JsonObject | None:
         found = guests.read_now("typed")
         return found if found["sockets"] == 3 and found["availableMiB"] > before["availableMiB"] + 400 else None
 
     switch("m")
-    eventually(look, lambda: f"it does not grow: {guests.read_now('typed')}")
+    eventually(probe, lambda: f"the guest has not grown: {guests.read_now('typed')}")
     assert (before["sockets"], guests.wait_for_phase("typed", "Running")["metadata"]["uid"]) == (1, uid)
     assert "RestartRequired" not in guests.conditions("typed", "virtualmachines")
 
@@ -133,4 +133,4 @@ def test_firmware_and_tpm_state_survives_a_restart_and_is_deleted_with_the_vm(gu
     guests.wait_for_phase("lasting", "Running", other_than=uid)
     guests.wait_for_text("lasting", "the firmware remembers: good morning")
     guests.delete("lasting")
-    eventually(lambda: None if kept.exists() else True, lambda: f"{kept} is left")
+    eventually(lambda: None if kept.exists() else True, lambda: f"{kept} was not deleted")

@@ -36,7 +36,7 @@ echo "all is read"
 
 @pytest.fixture
 def settings(guests: Guests) -> Iterator[Path]:
-    """The configuration file of the server, written by the test."""
+    """The path of the server's configuration file, which the test writes and the fixture removes."""
     path = guests.system.directory / "config.yaml"
     yield path
     path.unlink(missing_ok=True)
@@ -61,7 +61,7 @@ def build_claim(name: str) -> JsonObject:
     return build_core("PersistentVolumeClaim", name, spec=spec)
 
 
-def test_guest_sees_a_disk_for_every_volume_type(guests: Guests, settings: Path, tmp_path: Path) -> None:
+def test_guest_has_a_disk_for_every_volume_type(guests: Guests, settings: Path, tmp_path: Path) -> None:
     settings.write_text(json.dumps({"hostDisks": {"roots": [str(tmp_path)]}}))
     guests.create(
         build_core("ConfigMap", "settings", data={"colour": "green"}),
@@ -119,7 +119,9 @@ def test_guest_boots_a_kernel_from_a_container_image(
     guests.delete("kernel")
 
 
-def test_added_image_is_copied_resized_and_booted(guests: Guests, demo: DemoGuest) -> None:
+def test_vm_boots_from_a_clone_of_an_added_image_with_the_defaults_of_the_image(
+    guests: Guests, demo: DemoGuest
+) -> None:
     guests.create(
         build_instancetype_or_preference("Instancetype", "imaged", cpu={"guest": 2}, memory={"guest": "192Mi"})
     )
@@ -145,7 +147,7 @@ def test_added_image_is_copied_resized_and_booted(guests: Guests, demo: DemoGues
     guests.delete("imaged")
     eventually(
         lambda: True if guests.system.request("GET", f"{CDI}/datavolumes/imaged-root")[0] == 404 else None,
-        lambda: "the VM's disk is left",
+        lambda: "the VM's disk was not deleted",
     )
 
 
@@ -165,7 +167,7 @@ def test_image_from_the_web_is_downloaded_cloned_and_booted(guests: Guests, demo
     guests.delete("cloned")
 
 
-def test_read_write_once_claim_is_not_given_to_a_second_guest(guests: Guests) -> None:
+def test_guest_waits_while_another_guest_uses_its_read_write_once_claim(guests: Guests) -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}]
     guests.create(build_claim("shared"), build_guest("first", grace=0, volumes=volumes))
     guests.wait_for_phase("first", "Running")

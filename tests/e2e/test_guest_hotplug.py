@@ -1,4 +1,4 @@
-"""Volumes of running guests: attached and detached with addvolume and removevolume, seen by the guest itself."""
+"""Volumes of running guests, attached and detached with addvolume and removevolume, as the guests see them."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 
-NAME = "plugged"
+NAME = "hotplugged"
 
 
 def build_claim(name: str, size: str = "16Mi") -> JsonObject:
@@ -38,7 +38,7 @@ def build_options(claim: str, *, bus: str = "scsi", serial: str = "") -> JsonObj
 
 
 def find_disk(guests: Guests, name: str, serial: str) -> JsonObject | None:
-    """Return a disk as the running guest sees it, or None."""
+    """Return a disk as the running guest reports it, or None if the guest does not have it."""
     disks = eventually(lambda: read_disks(guests, name), lambda: f"{name} does not list its disks")
     return next((disk for disk in disks if disk.get("serial") == serial), None)
 
@@ -58,15 +58,15 @@ def read_volumes(guests: Guests, name: str) -> dict[str, JsonObject]:
 
 
 def wait_for_phase(guests: Guests, name: str, volume: str, phase: str) -> JsonObject:
-    def look() -> JsonObject | None:
+    def probe() -> JsonObject | None:
         found = read_volumes(guests, name).get(volume)
         return found if found is not None and found.get("phase") == phase else None
 
-    return eventually(look, lambda: f"{volume} is not {phase}: {json.dumps(read_volumes(guests, name), indent=1)}")
+    return eventually(probe, lambda: f"{volume} is not {phase}: {json.dumps(read_volumes(guests, name), indent=1)}")
 
 
 def remove(guests: Guests, vm: str, name: str) -> None:
-    """Wait until the guest has the disk, detach it, and wait until it is gone."""
+    """Wait until the guest has the disk, detach it, and wait until the instance's status no longer lists it."""
     eventually(lambda: find_disk(guests, vm, name), lambda: f"the guest has no {name}: {read_disks(guests, vm)}")
     call(guests, "virtualmachines", vm, "removevolume", {"name": name})
     eventually(lambda: name not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
@@ -81,7 +81,7 @@ def vm(guests: Guests) -> str:
 
 
 @pytest.mark.parametrize("bus", ["scsi", "virtio"])
-def test_guest_sees_an_added_volume_until_it_is_removed(guests: Guests, vm: str, bus: str) -> None:
+def test_guest_has_an_added_volume_until_it_is_removed(guests: Guests, vm: str, bus: str) -> None:
     claim = f"data-{bus}"
     guests.create(build_claim(claim))
     uid = guests.wait_for_phase(vm, "Running")["metadata"]["uid"]
@@ -111,7 +111,7 @@ def test_guest_sees_an_added_volume_until_it_is_removed(guests: Guests, vm: str,
     assert "RestartRequired" not in guests.conditions(vm, "virtualmachines")
 
 
-def test_missing_claim_is_reported_and_its_volume_attached_once_it_exists(guests: Guests, vm: str) -> None:
+def test_volume_with_a_missing_claim_is_attached_once_the_claim_exists(guests: Guests, vm: str) -> None:
     call(guests, "virtualmachines", vm, "addvolume", build_options("late"))
     status = wait_for_phase(guests, vm, "late", "Pending")
     assert status["message"] == "PersistentVolumeClaim late not found or not populated"
@@ -129,7 +129,7 @@ def test_detached_claim_can_be_attached_again(guests: Guests, vm: str) -> None:
         remove(guests, vm, "again")
 
 
-def test_claim_of_another_running_guest_is_not_attached(guests: Guests, vm: str) -> None:
+def test_claim_in_use_by_another_guest_is_attached_once_it_is_free(guests: Guests, vm: str) -> None:
     guests.create(build_claim("taken"))
     volumes: list[JsonObject] = [{"name": "taken", "persistentVolumeClaim": {"claimName": "taken"}}]
     guests.create(build_guest("holder", volumes=volumes))

@@ -39,7 +39,7 @@ CLOSED = ("api", "loopback", "resolver-as-web", "neighbour", "machine", "machine
 
 
 def build_victim() -> JsonObject:
-    """Build a guest with a web server whose port is open on the machine's loopback address."""
+    """Return a VM whose guest runs a web server, with its port open on the machine's loopback address."""
     interface = {"name": "default", "masquerade": {}, "ports": [{"port": 80}]}
     tree = build_guest("victim", domain={"devices": {"interfaces": [interface]}})
     tree["spec"]["template"]["spec"]["networks"] = [{"name": "default", "pod": {}}]
@@ -97,7 +97,7 @@ def broken_pasta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("broken_pasta")
-def test_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> None:
+def test_guest_has_no_network_access_if_its_network_namespace_cannot_be_created(isolated: Guests) -> None:
     reported = attack(isolated)
     assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in reported] == [], reported
     message = isolated.wait_for_condition("attacker", "StandIn")["message"]
@@ -115,7 +115,7 @@ def test_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(is
 
 
 def build_probed(name: str, host: str, port: int) -> JsonObject:
-    """Build a guest whose readiness probe connects to another host."""
+    """Return a VM with a readiness probe that connects to another host."""
     tree = build_guest(name)
     probe = {"httpGet": {"host": host, "port": port}, "periodSeconds": 1, "timeoutSeconds": 5}
     tree["spec"]["template"]["spec"]["readinessProbe"] = probe
@@ -123,16 +123,16 @@ def build_probed(name: str, host: str, port: int) -> JsonObject:
 
 
 def wait_for_readiness(guests: Guests, name: str, status: str, message: str = "") -> None:
-    """Wait until the condition Ready of an instance has this status and message."""
+    """Wait until the condition Ready of an instance has this status and a message that contains this text."""
 
-    def look() -> bool | None:
+    def check() -> bool | None:
         ready = guests.conditions(name).get("Ready", {})
         return (ready.get("status") == status and message in ready.get("message", "")) or None
 
-    eventually(look, lambda: f"{name} is not {status}: {guests.conditions(name)}")
+    eventually(check, lambda: f"{name} is not {status}: {guests.conditions(name)}")
 
 
-def test_probe_reaches_the_internet_but_not_the_machine(isolated: Guests) -> None:
+def test_probe_reaches_the_internet_but_not_the_host(isolated: Guests) -> None:
     closed = {"loopback": "127.0.0.1", "gateway": "10.0.2.2", "machine": MACHINE}
     for name, host in closed.items():
         isolated.create(build_probed(name, host, LOCAL_PORT))

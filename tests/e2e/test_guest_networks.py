@@ -1,4 +1,4 @@
-"""Guests on a bridge of the machine are reachable there, and leave no devices behind."""
+"""Guests on a bridge of the machine are reachable there, and their devices are removed when they are deleted."""
 
 import json
 import os
@@ -22,7 +22,7 @@ echo "eth0 is on the bridge"
 
 
 def build_plugged(name: str) -> JsonObject:
-    """Build a guest whose only interface has several queues and is on a network of the machine."""
+    """Return a VM whose only interface has several queues and is on the network `office` of the machine."""
     tree = build_guest(
         name,
         domain={
@@ -42,7 +42,7 @@ def build_plugged(name: str) -> JsonObject:
 
 @pytest.fixture
 def settings(guests: Guests) -> Iterator[Path]:
-    """The configuration file of the server."""
+    """The server's configuration file, which maps the network `office` to the bridge."""
     path = guests.system.directory / "config.yaml"
     path.write_text(json.dumps({"networks": {"office": BRIDGE}}))
     yield path
@@ -58,11 +58,11 @@ def _read_shape() -> JsonObject | None:
         return None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make tap devices")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can create tap devices")
 @pytest.mark.usefixtures("settings")
-def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
+def test_guest_starts_once_its_bridge_exists(guests: Guests) -> None:
     guests.create(build_plugged("plugged"))
-    message = f"the network of the interface lan: this host has no bridge {BRIDGE}"
+    message = f"the network of the interface lan is not ready: this host has no bridge {BRIDGE}"
     assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == message
     with create_bridge(BRIDGE, HERE):
         guests.wait_for_text("plugged", "eth0 is on the bridge")
@@ -70,10 +70,12 @@ def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
         assert (card["driver"], card["mac"], card["queues"]) == ("virtio_net", "02:00:5e:10:00:07", 2)
         (device,) = list_bridge_ports(BRIDGE)
         guests.delete("plugged")
-        eventually(lambda: None if Path(f"/sys/class/net/{device}").exists() else True, lambda: f"{device} is left")
+        eventually(
+            lambda: None if Path(f"/sys/class/net/{device}").exists() else True, lambda: f"{device} was not removed"
+        )
 
 
-def test_network_without_a_bridge_is_refused(guests: Guests) -> None:
+def test_vm_with_an_unconfigured_network_is_refused(guests: Guests) -> None:
     guests.create(build_plugged("unplugged"))
     reported = guests.wait_for_condition("unplugged", "Synchronized", "NotPossibleHere")
     assert "spec.networks[0].multus: this host has no network 'office'" in reported["message"]

@@ -172,7 +172,7 @@ def permitted(guests: Guests) -> Iterator[None]:
     settings.write_text(json.dumps({"hostDisks": {"roots": ["/srv/virtshape-disks"]}}))
     guests.patch(path, spec={"configuration": configuration})
     yield
-    guests.patch(path, spec={"configuration": None})
+    guests.patch(path, spec={"configuration": dict.fromkeys(configuration)})
     settings.unlink()
 
 
@@ -201,7 +201,7 @@ def test_reason_for_a_failed_start_is_in_a_condition_and_an_event(guests: Guests
     guests.delete(name)
 
 
-def test_guest_starts_once_the_missing_requirement_exists(guests: Guests) -> None:
+def test_guest_starts_once_its_missing_secret_exists(guests: Guests) -> None:
     volumes = [{"name": "data", "secret": {"secretName": "late"}}]
     guests.create(build_guest("patient", grace=0, volumes=volumes))
     guests.wait_for_condition("patient", "Synchronized", "SecretNotFound")
@@ -221,12 +221,14 @@ def test_substituted_cpu_model_is_reported_in_a_condition(guests: Guests) -> Non
     has_kvm = "devices.kubevirt.io/kvm" in node["status"]["allocatable"]
     message = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
     assert ("host-passthrough needs KVM" in message) is not has_kvm
-    guests.wait_for_status("standing-in", "Running")  # the VM has the same condition by then
+    guests.wait_for_status("standing-in", "Running")  # once the VM is Running, it has the condition of the instance
     assert guests.conditions("standing-in", VIRTUAL_MACHINES).get("StandIn", {}).get("message", "") == message
     guests.delete("standing-in")
 
 
-def test_server_without_qemu_reports_it_and_instances_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_without_qemu_reports_that_qemu_is_missing_and_instances_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     sudo = "" if os.geteuid() == 0 else "sudo "
     missing = "the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils)"

@@ -58,7 +58,7 @@ def test_guest_has_the_topology_of_its_instance_type_and_preference(
 
 
 @pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("threads", (1, 1, 3)), ("sockets", (3, 1, 1))])
-def test_guest_has_cpu_guest_vcpus_in_the_preferred_topology(
+def test_guest_has_the_vcpus_of_cpu_guest_in_the_preferred_topology(
     guests: Guests, preferred: str, shape: tuple[int, int, int]
 ) -> None:
     name = f"own-{preferred}"
@@ -70,7 +70,7 @@ def test_guest_has_cpu_guest_vcpus_in_the_preferred_topology(
     guests.delete(name)
 
 
-def test_disk_bus_comes_from_the_vm_or_else_from_the_preference(guests: Guests) -> None:
+def test_disk_bus_in_the_vm_overrides_the_preferred_disk_bus(guests: Guests) -> None:
     guests.create(build_instancetype_or_preference("Preference", "sata", devices={"preferredDiskBus": "sata"}))
     disks: list[JsonObject] = [
         {"name": "root", "disk": {}, "bootOrder": 1},
@@ -166,7 +166,9 @@ def test_guest_has_the_firmware_and_devices_of_a_windows_preference(guests: Gues
     guests.delete("windows-like")
 
 
-def test_guest_survives_its_server_and_keeps_its_revision_across_a_restart(guests: Guests, tmp_path: Path) -> None:
+def test_guest_survives_a_kill_of_its_server_and_restarts_from_the_same_revision(
+    guests: Guests, tmp_path: Path
+) -> None:
     size = build_instancetype_or_preference("Instancetype", "pinned", cpu={"guest": 1}, memory={"guest": "192Mi"})
     tree = build_guest("pinned", instancetype={"kind": "VirtualMachineInstancetype", "name": "pinned"})
     del tree["spec"]["template"]["spec"]["domain"]["memory"]
@@ -192,7 +194,7 @@ def test_guest_survives_its_server_and_keeps_its_revision_across_a_restart(guest
     assert not any((other / "guests").iterdir())
 
 
-def test_guest_is_paused_unpaused_and_shut_down(guests: Guests) -> None:
+def test_running_guest_can_be_paused_unpaused_and_shut_down(guests: Guests) -> None:
     guests.create(build_guest("quiet"))
     guests.read_shape("quiet")
     guests.act("virtualmachineinstances", "quiet", "pause")
@@ -216,7 +218,7 @@ def test_guest_with_killed_qemu_is_restarted_with_rerun_on_failure(guests: Guest
     guests.delete("fragile")
 
 
-def test_run_strategy_decides_if_a_guest_restarts_after_panic_or_shutdown(guests: Guests) -> None:
+def test_run_strategy_decides_whether_a_guest_restarts_after_panic_or_shutdown(guests: Guests) -> None:
     domain: JsonObject = {"memory": {"guest": "256Mi"}, "devices": {"panicDevices": [{"model": "isa"}]}}
     guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
     first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")

@@ -38,7 +38,7 @@ def dev(system: System) -> Tenant:
 
 @pytest.fixture
 def configure(system: System) -> Iterator[Any]:
-    """Write the configuration of the server for one test."""
+    """A function that writes the server's configuration file; the file is removed after the test."""
     path = system.directory / "config.yaml"
     yield lambda **settings: path.write_text(json.dumps(settings))
     path.unlink(missing_ok=True)
@@ -51,12 +51,12 @@ def import_from(name: str, source: JsonObject, size: str | None = "8Mi") -> Json
 def wait_for_failure(dev: Tenant, name: str) -> str:
     """Wait until the import has failed once, and return the message of the DataVolume."""
 
-    def look() -> str:
+    def probe() -> str:
         volume = dev.get(f"{dev.volumes}/{name}")
         status = volume.get("status", {})
         return read_message(volume) if status.get("restartCount") or status.get("phase") == "Failed" else ""
 
-    message = wait_until(look, lambda: json.dumps(dev.get(f"{dev.volumes}/{name}")))
+    message = wait_until(probe, lambda: json.dumps(dev.get(f"{dev.volumes}/{name}")))
     assert dev.request("DELETE", f"{dev.volumes}/{name}")[0] == 200
     return message
 
@@ -76,7 +76,7 @@ HOSTS = {
 
 
 @pytest.mark.parametrize(("name", "host"), HOSTS.items(), ids=HOSTS)
-def test_import_does_not_reach_the_loopback_address(dev: Tenant, name: str, host: str) -> None:
+def test_import_from_the_loopback_address_is_refused(dev: Tenant, name: str, host: str) -> None:
     with serve(serve_file(SECRET)) as server:
         port = server.address.rpartition(":")[2]
         dev.create(import_from(name, {"http": {"url": f"http://{host}:{port}/disk"}}))
@@ -121,7 +121,7 @@ def test_allowed_registry_cannot_use_a_forbidden_token_server(dev: Tenant, confi
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
-def test_import_without_a_size_is_limited(
+def test_import_without_a_size_is_limited_to_the_maximum_image_size(
     dev: Tenant, configure: Any, pack: Any, request: pytest.FixtureRequest
 ) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.0/8"]}, storage={"maxImageSize": "16Mi"})
@@ -131,7 +131,9 @@ def test_import_without_a_size_is_limited(
         assert "16777216 bytes that are allowed" in wait_for_failure(dev, name)
 
 
-def test_virtual_size_of_an_image_without_a_size_is_limited(dev: Tenant, configure: Any, tmp_path: Path) -> None:
+def test_virtual_size_of_an_import_without_a_size_is_limited_to_the_maximum_image_size(
+    dev: Tenant, configure: Any, tmp_path: Path
+) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.0/8"]}, storage={"maxImageSize": "16Mi"})
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk", "1T"], check=True)  # noqa: S607 - as users do
     with serve(serve_file((tmp_path / "disk").read_bytes())) as server:
@@ -139,9 +141,7 @@ def test_virtual_size_of_an_image_without_a_size_is_limited(dev: Tenant, configu
         assert "at most 16777216 are allowed" in wait_for_failure(dev, "virtual")
 
 
-def test_import_stops_at_the_disk_reserve_and_objects_can_still_be_written(
-    dev: Tenant, system: System, configure: Any
-) -> None:
+def test_import_that_would_use_the_reserved_disk_space_is_refused(dev: Tenant, system: System, configure: Any) -> None:
     free = shutil.disk_usage(system.directory).free
     configure(imports={"allowedNetworks": ["127.0.0.0/8"]}, storage={"reserve": str(free + (1 << 40))})
     with serve(serve_file(SECRET)) as server:
@@ -153,7 +153,7 @@ def test_import_stops_at_the_disk_reserve_and_objects_can_still_be_written(
     assert (answer.code, "the disk is full" in answer.text) == (503, True), answer
     configured = {"metadata": {"name": "still-writable"}}
     assert dev.request("POST", "/api/v1/namespaces/dev/configmaps", configured)[0] == 201
-    wait_until(lambda: not list((system.directory / "uploads").glob("*")), "something is left")
+    wait_until(lambda: not list((system.directory / "uploads").glob("*")), "the upload directory is not empty")
 
 
 def test_unused_images_are_removed_from_the_cache(dev: Tenant, system: System, configure: Any, tmp_path: Path) -> None:

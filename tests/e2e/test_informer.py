@@ -4,9 +4,9 @@ import signal
 from collections import defaultdict
 from pathlib import Path
 
-from tests.e2e.informer import PATH, Informer
 from tests.e2e.load import Load, ObjectHistory
 from tests.support.demo import find_free_port
+from tests.support.informer import PATH, Informer
 from tests.support.upprocess import System, wait_until
 
 
@@ -21,7 +21,9 @@ def _check(informer: Informer, load: Load) -> None:
 
 
 def _wait_until_watching(*informers: Informer, times: int = 1) -> None:
-    wait_until(lambda: all(informer.watches >= times for informer in informers), "too few watches were begun")
+    wait_until(
+        lambda: all(informer.watches >= times for informer in informers), "an informer has not started enough watches"
+    )
 
 
 def test_informer_neither_misses_nor_repeats_events_under_load(data: Path) -> None:
@@ -77,7 +79,7 @@ def test_informer_lists_again_after_compaction(data: Path) -> None:
     with System(data, *arguments) as system:
         informer = Informer(system, pause=2.0)
         load = Load(system, clients=2)
-        wait_until(lambda: informer.lists > 1, "it never lists again")
+        wait_until(lambda: informer.lists > 1, "the informer did not list again")
         informer.catch_up(load.end())
         assert informer.problems == []
         assert informer.lists > 1

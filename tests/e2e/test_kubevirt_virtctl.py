@@ -26,7 +26,7 @@ NAME = "asked-in-go"
 TIMEOUT = 120.0
 MIB = 1 << 20
 MAX_ERROR_BODY_BYTES = 1024
-"""Length of the part of a failed WebSocket handshake that the client reads."""
+"""Number of bytes that the client reads of the response to a failed WebSocket handshake."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def guest_name(guests: Guests, virtctl: Virtctl) -> Iterator[str]:
     guests.delete(NAME)
 
 
-def test_client_and_server_versions_are_shown(virtctl: Virtctl) -> None:
+def test_kubevirts_virtctl_version_shows_client_and_server_versions(virtctl: Virtctl) -> None:
     client, server = virtctl("version").out.splitlines()
     assert 'GitVersion:"v1.8.0"' in client
     assert re.match(r'Server Version: version\.Info\{GitVersion:"v\d+\.\d+\.\d+', server)
@@ -80,7 +80,9 @@ UNAVAILABLE = {
 
 @pytest.mark.parametrize("arguments", UNAVAILABLE.values(), ids=UNAVAILABLE)
 @pytest.mark.usefixtures("guest_name")
-def test_unsupported_command_reports_a_missing_resource(virtctl: Virtctl, arguments: list[str]) -> None:
+def test_unsupported_command_of_kubevirts_virtctl_reports_a_missing_resource(
+    virtctl: Virtctl, arguments: list[str]
+) -> None:
     result = virtctl(*arguments)
     assert (result.status, NOT_FOUND in result.err) == (1, True), result.err
 
@@ -101,7 +103,7 @@ def test_stream_error_is_short_enough_for_the_websocket_client(virtctl: Virtctl)
     assert len(refused.err) < MAX_ERROR_BODY_BYTES
 
 
-def test_console_sends_input_and_shows_output(virtctl: Virtctl, guest_name: str) -> None:
+def test_kubevirts_virtctl_console_sends_input_and_shows_output(virtctl: Virtctl, guest_name: str) -> None:
     with virtctl.open("console", guest_name) as terminal:
         terminal.wait_for(rb"Successfully connected to asked-in-go console")
         terminal.type(b"\r")
@@ -112,7 +114,7 @@ def test_console_sends_input_and_shows_output(virtctl: Virtctl, guest_name: str)
         assert terminal.end() == 0
 
 
-def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
+def test_kubevirts_virtctl_vnc_proxy_serves_the_vnc_protocol(virtctl: Virtctl, guest_name: str) -> None:
     process = virtctl.start("vnc", guest_name, "--proxy-only", stderr=subprocess.STDOUT)
     assert process.stdout is not None
     port = next(json.loads(line)["port"] for line in process.stdout if '"port"' in line)
@@ -123,27 +125,29 @@ def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
 
 
 def fetch_shape(virtctl: Virtctl, target: str) -> JsonObject:
-    """Fetch a page of the web server in a guest through a forwarded port."""
+    """Return the hardware of a guest, fetched from its web server through a forwarded port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = virtctl.start("port-forward", target, f"{port}:80", stderr=subprocess.STDOUT)
 
-    def look() -> JsonObject | None:
+    def probe() -> JsonObject | None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=TIMEOUT) as answer:
                 shape: JsonObject = json.load(answer)
                 return shape
-        except (OSError, http.client.HTTPException):  # virtctl does not listen yet
+        except (OSError, http.client.HTTPException):  # virtctl is not listening yet
             return None
 
-    shape = eventually(look, lambda: "the port is not open")
+    shape = eventually(probe, lambda: "the port is not open")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=TIMEOUT)
     return shape
 
 
 @pytest.mark.parametrize("kind", ["vm", "vmi"])
-def test_port_is_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, guest_name: str, kind: str) -> None:
+def test_kubevirts_virtctl_forwards_a_port_into_the_guest(
+    guests: Guests, virtctl: Virtctl, guest_name: str, kind: str
+) -> None:
     guests.wait_for_text(guest_name, "eth0 has")
     assert fetch_shape(virtctl, f"{kind}/{guest_name}") == guests.read_shape(guest_name)
 
@@ -162,7 +166,9 @@ def test_port_forward_requires_permission(guests: Guests, guest_name: str, tmp_p
     assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err
 
 
-def test_vm_is_paused_rebooted_reset_and_restarted(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+def test_kubevirts_virtctl_pauses_reboots_resets_and_restarts_a_vm(
+    guests: Guests, virtctl: Virtctl, guest_name: str
+) -> None:
     assert virtctl("pause", "vm", guest_name) == (0, f"VMI {guest_name} was scheduled to pause\n", "")
     guests.wait_for_status(guest_name, "Paused")
     assert "VMI is already paused" in virtctl("pause", "vmi", guest_name).err
@@ -175,7 +181,9 @@ def test_vm_is_paused_rebooted_reset_and_restarted(guests: Guests, virtctl: Virt
     guests.wait_for_phase(guest_name, "Running", other_than=before)
 
 
-def test_created_manifests_are_accepted_and_expanded(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_manifests_of_kubevirts_virtctl_are_accepted_and_expanded(
+    guests: Guests, virtctl: Virtctl, tmp_path: Path
+) -> None:
     manifests = [
         virtctl("create", "instancetype", "--name", "go-size", "--cpu", "2", "--memory", "192Mi", "--namespaced"),
         virtctl("create", "preference", "--name", "go-guest", "--cpu-topology", "cores", "--namespaced"),
@@ -201,7 +209,7 @@ def test_created_manifests_are_accepted_and_expanded(guests: Guests, virtctl: Vi
 
 
 @pytest.mark.parametrize("bus", ["scsi", "virtio"])
-def test_volume_of_a_running_vm_is_added_and_removed(
+def test_kubevirts_virtctl_adds_and_removes_a_volume_of_a_running_vm(
     guests: Guests, virtctl: Virtctl, guest_name: str, bus: str
 ) -> None:
     claim = f"plugged-{bus}"
@@ -232,14 +240,14 @@ def test_volume_of_a_running_vm_is_added_and_removed(
     assert (again.status, "because it does not exist" in again.err) == (1, True), again.err
 
 
-def test_vm_is_exposed_as_a_service(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+def test_kubevirts_virtctl_exposes_a_vm_as_a_service(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     result = virtctl("expose", "vm", guest_name, "--name", "go-web", "--port", "8080", "--target-port", "80")
     assert (result.status, result.out) == (0, f"Service go-web successfully created for vm {guest_name}\n")
     _, service = guests.system.request("GET", f"{CORE}/services/go-web")
     assert [(port["port"], port["targetPort"]) for port in service["spec"]["ports"]] == [(8080, 80)]
 
 
-def test_ssh_key_is_added_and_removed(guests: Guests, virtctl: Virtctl) -> None:
+def test_kubevirts_virtctl_adds_and_removes_an_ssh_key(guests: Guests, virtctl: Virtctl) -> None:
     guests.create(build_guest("go-keyed", runStrategy="Halted"))
     options = ("go-keyed", "--user", "root", "--value", "ssh-ed25519 AAAA user@example")
     added = virtctl("credentials", "add-ssh-key", "--create-secret", *options)
@@ -253,14 +261,14 @@ def test_ssh_key_is_added_and_removed(guests: Guests, virtctl: Virtctl) -> None:
     guests.delete("go-keyed")
 
 
-def test_log_verbosity_is_changed_and_shown(virtctl: Virtctl) -> None:
+def test_kubevirts_virtctl_changes_and_shows_log_verbosity(virtctl: Virtctl) -> None:
     assert virtctl("adm", "log-verbosity", "--virt-api=5").status == 0
     assert virtctl("adm", "log-verbosity", "--virt-api").out == "virt-api=5\n"
     assert virtctl("adm", "log-verbosity", "--reset").status == 0
     assert virtctl("adm", "log-verbosity", "--virt-api").out == "virt-api=2\n"
 
 
-def test_permitted_devices_are_listed(virtctl: Virtctl) -> None:
+def test_kubevirts_virtctl_lists_permitted_devices(virtctl: Virtctl) -> None:
     assert "Permitted Devices" in virtctl("permitted-devices", "-n", "kubevirt").out
 
 
@@ -278,7 +286,9 @@ def test_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_image_is_uploaded_to_a_claim(guests: Guests, virtctl: Virtctl, tmp_path: Path, kind: str) -> None:
+def test_kubevirts_virtctl_uploads_an_image_to_a_claim(
+    guests: Guests, virtctl: Virtctl, tmp_path: Path, kind: str
+) -> None:
     disk = tmp_path / "disk.raw"
     disk.write_bytes(os.urandom(3 * MIB))
     result = virtctl("image-upload", kind, f"go-{kind}", "--size", "8Mi", "--image-path", disk, "--insecure")
@@ -289,7 +299,9 @@ def test_image_is_uploaded_to_a_claim(guests: Guests, virtctl: Virtctl, tmp_path
     assert kept.read_bytes() == disk.read_bytes().ljust(8 * MIB, b"\0")
 
 
-def test_console_ends_with_its_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+def test_kubevirts_virtctl_console_exits_when_the_guest_stops(
+    guests: Guests, virtctl: Virtctl, guest_name: str
+) -> None:
     guests.wait_for_status(guest_name, "Running")
     with virtctl.open("console", guest_name) as terminal:
         terminal.wait_for(rb"Successfully connected")

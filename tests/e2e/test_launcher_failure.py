@@ -1,4 +1,4 @@
-"""A launcher that cannot start: VMs report the reason and start after the repair; other parts keep working."""
+"""A launcher that cannot start: VMs report the reason and start after the repair; other components are not affected."""
 
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,10 @@ def find_condition(tree: Any, name: str) -> Any:
     return next((one for one in conditions if one["type"] == name), {})
 
 
-def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path: Path) -> None:
+def test_launcher_start_failure_is_reported_until_it_is_repaired(tmp_path: Path) -> None:
     require_qemu()
     data = tmp_path / "data"
-    obstacle = data / "cache" / "probe"  # the directory for probing QEMU's capabilities
+    obstacle = data / "cache" / "probe"  # a file where the launcher expects the directory for QEMU's capabilities
     obstacle.parent.mkdir(parents=True)
     obstacle.write_text("in the way")
     with System(data, "--launcher", "qemu", "--no-catalog") as system:
@@ -41,7 +41,7 @@ def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path
             tree = system.request("GET", f"{KUBEVIRT}/virtualmachines/vm1")[1]
             return tree if tree.get("status", {}).get("printableStatus") == printed else None
 
-        vm = wait_until(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
+        vm = wait_until(lambda: find_vm("ErrorUnschedulable"), "the VM does not report that it cannot start")
         assert "the launcher failed to start" in find_condition(vm, "PodScheduled")["message"]
         (node,) = system.request("GET", "/api/v1/nodes")[1]["items"]
         assert find_condition(node, "Ready")["status"] == "False"
@@ -62,6 +62,7 @@ def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path
         assert call_virtshape("status", "--data-dir", data).returncode == 0
         assert system.request("DELETE", f"{KUBEVIRT}/virtualmachines/vm1")[0] == 200
         wait_until(
-            lambda: not system.request("GET", f"{KUBEVIRT}/virtualmachineinstances")[1]["items"], "the guest remains"
+            lambda: not system.request("GET", f"{KUBEVIRT}/virtualmachineinstances")[1]["items"],
+            "the guest was not removed",
         )
     assert system.log.read_text().count("Traceback") == 1

@@ -21,17 +21,19 @@ def read_trees(path: Path) -> list[JsonObject]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(EXAMPLES)))
-def test_dry_run_and_lint_agree_on_example(kubectl: Kubectl, path: Path) -> None:
+def test_server_side_dry_run_and_lint_agree_on_each_example(kubectl: Kubectl, path: Path) -> None:
     trees = read_trees(path)
     used = [tree for tree in trees if tree["kind"] != "VirtualMachine"]
-    if used:  # a dry run does not store the objects that VMs refer to
+    if used:  # store the objects that VMs refer to, which a dry run does not do
         kubectl.apply(*used)
     reply = kubectl.run("apply", "--dry-run=server", "-f", path)
     errors = [each for each in Run([str(path)]).find() if each.level == "error"]
     refused = {each.object.name for each in errors if each.object}
     assert set(ACCEPTED.findall(reply.out)) == {tree["metadata"]["name"] for tree in trees} - refused, reply
     assert (reply.status != 0) == bool(refused)
-    misspelled = {each.object for each in errors if each.rule == "unknown-field"}  # with no other findings
+    misspelled = {
+        each.object for each in errors if each.rule == "unknown-field"
+    }  # for these objects, the server reports only unknown fields
     if "error validating data" in reply.err:  # an old kubectl rejects unknown fields without a request
         assert misspelled
         return

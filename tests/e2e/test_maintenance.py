@@ -109,14 +109,14 @@ def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["user", "add", "bob"], "no virtshape system in"),
+        (["user", "add", "bob"], "is not a data directory of virtshape"),
         (["user", "list"], "is not a data directory"),
-        (["backup", "copy"], "no virtshape system in"),
+        (["backup", "copy"], "is not a data directory of virtshape"),
         (["check"], "does not exist"),
     ],
     ids=lambda each: each if isinstance(each, str) else " ".join(each),
 )
-def test_directory_without_a_server_is_reported(data: Path, arguments: list[str], expected: str) -> None:
+def test_missing_data_directory_is_reported_and_not_created(data: Path, arguments: list[str], expected: str) -> None:
     result = call_virtshape(*arguments, "--data-dir", data)
     assert result.returncode == 1
     assert expected in result.stderr

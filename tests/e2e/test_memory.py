@@ -5,7 +5,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from tests.e2e.memory import MIB, RawConnection, measure_growth
+from tests.e2e.memory import RawConnection, measure_growth
+from tests.support.memory import MIB
 from tests.support.upprocess import System
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"
@@ -75,7 +76,9 @@ def test_large_bodies_are_not_read_from_clients_without_credentials(loaded: Syst
         pytest.param(b"POST /api HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5;x=", id="chunk extension"),
     ],
 )
-def test_request_head_without_an_end_is_rejected(loaded: System, raw: RawConnection, start: bytes) -> None:
+def test_endless_header_trailer_or_chunk_extension_is_rejected(
+    loaded: System, raw: RawConnection, start: bytes
+) -> None:
     with measure_growth(loaded) as growth:
         raw.send_until_blocked(start + b"x" * 40 * MIB, 1.0)
     assert growth.mib < 8

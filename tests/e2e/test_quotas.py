@@ -62,7 +62,10 @@ def test_claim_beyond_the_quota_is_forbidden_with_the_kubernetes_message(system:
     code, refusal = tenant.request("POST", tenant.claims, build_claim("third", "1Mi"))
     assert code == 403
     assert "requested: persistentvolumeclaims=1,requests.storage=1Mi, used: " in refusal["message"]
-    wait_until(lambda: get_usage(tenant) == {"persistentvolumeclaims": "2", "requests.storage": "10Mi"}, "no status")
+    wait_until(
+        lambda: get_usage(tenant) == {"persistentvolumeclaims": "2", "requests.storage": "10Mi"},
+        "usage was not updated",
+    )
     assert tenant.request("DELETE", f"{tenant.claims}/first")[0] == 200
     wait_until(lambda: get_usage(tenant) == {"persistentvolumeclaims": "1", "requests.storage": "1Mi"}, "no status")
     tenant.create(build_claim("third", "9Mi"))
@@ -71,7 +74,7 @@ def test_claim_beyond_the_quota_is_forbidden_with_the_kubernetes_message(system:
 def test_claim_cannot_grow_beyond_the_quota(system: System) -> None:
     tenant = limit(system, "growing", requests__storage="10Mi")
     tenant.create(build_claim("disk", "8Mi"))
-    wait_until(lambda: tenant.get(f"{tenant.claims}/disk")["status"]["phase"] == "Bound", "it is never bound")
+    wait_until(lambda: tenant.get(f"{tenant.claims}/disk")["status"]["phase"] == "Bound", "the claim was not bound")
 
     def grow(size: str) -> tuple[int, Any]:
         body = {"spec": {"resources": {"requests": {"storage": size}}}}
@@ -104,7 +107,7 @@ def test_storage_class_quota_counts_claims_of_the_default_class(system: System) 
     assert (code, f"limited: {resource}=4Mi" in refusal["message"]) == (403, True), refusal
 
 
-def test_data_volumes_and_snapshots_are_limited(system: System) -> None:
+def test_quota_limits_the_number_of_data_volumes_and_snapshots(system: System) -> None:
     volumes, snapshots = "count/datavolumes.cdi.kubevirt.io", "count/volumesnapshots.snapshot.storage.k8s.io"
     tenant = limit(system, "counted", **{volumes: "1", snapshots: "0"})
     tenant.create(build_volume("first"))
@@ -125,11 +128,13 @@ def test_data_volumes_and_snapshots_are_limited(system: System) -> None:
     path = "/apis/snapshot.storage.k8s.io/v1/namespaces/counted/volumesnapshots"
     code, refusal = tenant.request("POST", path, snapshot)
     assert (code, f"limited: {snapshots}=0" in refusal["message"]) == (403, True), refusal
-    wait_until(lambda: get_usage(tenant) == {volumes: "1", snapshots: "0"}, "no status")
+    wait_until(lambda: get_usage(tenant) == {volumes: "1", snapshots: "0"}, "usage was not updated")
 
 
 @pytest.mark.parametrize("size", ["8Mi", None], ids=["stated", "measured"])
-def test_data_volume_beyond_the_quota_reports_it_and_uses_no_disk(system: System, size: str | None) -> None:
+def test_data_volume_beyond_the_quota_reports_the_quota_and_uses_no_disk_space(
+    system: System, size: str | None
+) -> None:
     tenant = limit(system, f"importing-{size or 'none'}".lower(), requests__storage="4Mi")
     with serve(serve_file(bytes(8 * MIB))) as server:
         volume = tenant.create(build_volume("disk", size, source={"http": {"url": f"{server.url}/disk"}}))
@@ -144,7 +149,7 @@ def test_data_volume_beyond_the_quota_reports_it_and_uses_no_disk(system: System
     assert tenant.get(tenant.claims)["items"] == []
 
 
-def test_users_of_a_namespace_read_but_do_not_write_its_quotas(system: System) -> None:
+def test_user_of_a_namespace_can_read_but_not_write_its_quotas(system: System) -> None:
     tenant = limit(system, "reading", requests__storage="4Mi")
     quotas = "/api/v1/namespaces/reading/resourcequotas"
     assert [one["metadata"]["name"] for one in tenant.get(quotas)["items"]] == ["storage"]

@@ -13,7 +13,7 @@ from tests.support.kubectl import TIMEOUT, Kubectl
 from tests.support.smallmanifests import build_config_map, build_instancetype, build_vm
 
 
-class Running:
+class RunningKubectl:
     """A running kubectl and its output so far."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -32,11 +32,11 @@ class Running:
 
 
 @contextlib.contextmanager
-def _running(kubectl: Kubectl, *arguments: str) -> Iterator[Running]:
+def _running(kubectl: Kubectl, *arguments: str) -> Iterator[RunningKubectl]:
     """Run kubectl until the block ends."""
     process = kubectl.start(*arguments)
     try:
-        yield Running(process)
+        yield RunningKubectl(process)
     finally:
         process.kill()
         process.communicate()
@@ -84,7 +84,7 @@ def test_kubectl_accepts_plural_singular_and_short_names(kubectl: Kubectl) -> No
     kubectl("get", "vmf,vmfs,vmcf,vmcfs,vmp,vmpref,vmcp,vmclusterinstancetypes,vmi,vmis,kv,dv,pvc,ns,sa,cm,svc")
 
 
-def test_get_filters_by_label_and_field_selectors(kubectl: Kubectl) -> None:
+def test_kubectl_get_filters_by_label_and_field_selectors(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm("a", {"tier": "front"}), build_vm("b", {"tier": "back"}), build_vm("c"))
     named = "virtualmachine.kubevirt.io/"
     assert kubectl("get", "vm", "-l", "tier=front", "-o", "name") == f"{named}a\n"
@@ -101,7 +101,7 @@ def test_long_lists_are_read_in_chunks(kubectl: Kubectl) -> None:
     assert len(kubectl("get", "configmap", "--chunk-size=7").splitlines()) == 26
 
 
-def test_lists_across_namespaces_are_sorted(kubectl: Kubectl) -> None:
+def test_list_across_namespaces_shows_the_namespace_of_each_vm(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     everywhere = kubectl("get", "vm", "-A", "--sort-by=.metadata.name")
     assert everywhere.splitlines()[0].split()[0] == "NAMESPACE"
@@ -116,7 +116,7 @@ def test_kubectl_get_all_includes_vms(kubectl: Kubectl) -> None:
     assert "service/front" in shown
 
 
-def test_empty_list_and_missing_object_are_reported(kubectl: Kubectl) -> None:
+def test_kubectl_get_reports_an_empty_list_and_a_missing_object(kubectl: Kubectl) -> None:
     result = kubectl.run("get", "vm")
     assert (result.status, result.out) == (0, "")
     assert f"No resources found in {kubectl.namespace} namespace." in result.err
@@ -127,7 +127,7 @@ def test_empty_list_and_missing_object_are_reported(kubectl: Kubectl) -> None:
     assert kubectl("get", "vm", "web", "--ignore-not-found") == ""
 
 
-def test_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
+def test_kubectl_watch_prints_each_change(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     with _running(kubectl, "get", "vm", "-w", "--output-watch-events", "--no-headers") as watch:
         watch.read_lines(1)
@@ -148,7 +148,7 @@ def test_watch_prints_a_table_row_for_each_change(kubectl: Kubectl) -> None:
         assert watch.read_lines(1)[0].startswith("web")
 
 
-def test_kubectl_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
+def test_kubectl_wait_exits_when_the_condition_is_true(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm())
     if kubectl.version >= (1, 24):
         with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", f"--timeout={TIMEOUT:g}s") as waiting:
@@ -161,7 +161,7 @@ def test_kubectl_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
     assert "timed out waiting for the condition" in refusal
 
 
-def test_kubectl_wait_ends_when_the_object_is_deleted(kubectl: Kubectl) -> None:
+def test_kubectl_delete_and_kubectl_wait_exit_when_the_object_is_deleted(kubectl: Kubectl) -> None:
     machine = build_vm()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)

@@ -47,11 +47,11 @@ def build_vm(name: str) -> JsonObject:
 def find_revision(kubectl: Kubectl, name: str) -> str:
     """Wait until the VM's status names a revision, and return its name."""
 
-    def look() -> str:
+    def probe() -> str:
         ref = (kubectl.get("vm", name).get("status") or {}).get("instancetypeRef") or {}
         return str((ref.get("controllerRevisionRef") or {}).get("name") or "")
 
-    return wait_until(look, "the VM has no revision")
+    return wait_until(probe, "the VM has no revision")
 
 
 def find_failure(kubectl: Kubectl, name: str) -> JsonObject:
@@ -90,7 +90,7 @@ def test_deleted_revision_is_reported_and_repaired(kubectl: Kubectl) -> None:
     assert kubectl.get("controllerrevision", revision)["metadata"]["name"] == revision
 
 
-def test_deletion_of_a_vm_or_namespace_gives_no_revision_warning(kubectl: Kubectl) -> None:
+def test_deletion_of_a_vm_or_namespace_causes_no_revision_warning(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm("web"), build_vm("db"))
     revisions = [find_revision(kubectl, name) for name in ("web", "db")]
     deleted = kubectl.run("delete", "vm", "web")
@@ -104,7 +104,7 @@ def test_deletion_of_a_vm_or_namespace_gives_no_revision_warning(kubectl: Kubect
 
 
 @pytest.mark.parametrize("selector", ["--all", "-l=instancetype.kubevirt.io/object-name=u1.small"])
-def test_deletion_of_each_revision_in_use_gives_a_warning(kubectl: Kubectl, selector: str) -> None:
+def test_deletion_of_each_revision_in_use_causes_a_warning(kubectl: Kubectl, selector: str) -> None:
     kubectl.apply(build_vm("web"), build_vm("db"))
     expected = {warn(find_revision(kubectl, name), name, kubectl) for name in ("web", "db")}
     assert expected <= set(kubectl.run("delete", "controllerrevisions", selector).err.splitlines())

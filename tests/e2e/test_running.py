@@ -45,7 +45,9 @@ def test_kubeconfig_has_the_listening_address(data: Path) -> None:
     ],
     ids=["no controllers", "no launcher", "simulated"],
 )
-def test_launcher_flag_selects_the_launcher(data: Path, arguments: list[str], expected: list[str]) -> None:
+def test_instance_phase_depends_on_the_controller_and_launcher_flags(
+    data: Path, arguments: list[str], expected: list[str]
+) -> None:
     machines, instances = (f"/apis/kubevirt.io/v1/namespaces/default/{kind}" for kind in MACHINE_KINDS)
     with System(data, *arguments) as system:
         code, answer = system.request("POST", machines, build_vm(runStrategy="Always"))
@@ -90,7 +92,7 @@ def _has_ipv6() -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_stops_the_server_cleanly_and_data_is_kept(data: Path, number: int) -> None:
+def test_signal_stops_the_server_without_data_loss(data: Path, number: int) -> None:
     with System(data) as system:
         code, made = system.request("POST", SETTINGS, build_config_map())
         assert code == 201
@@ -102,7 +104,7 @@ def test_signal_stops_the_server_cleanly_and_data_is_kept(data: Path, number: in
         assert system.config["token"] == token
 
 
-def test_stopped_server_leaves_one_database_file(data: Path) -> None:
+def test_stopped_server_has_a_single_database_file(data: Path) -> None:
     with System(data) as system:
         system.request("POST", SETTINGS, build_config_map())
     assert [path.name for path in data.glob("virtshape.db*")] == ["virtshape.db"]
@@ -146,7 +148,7 @@ def test_acknowledged_writes_survive_a_kill(data: Path) -> None:
 
 
 def _write_until(system: System, end: Callable[[], object]) -> set[str]:
-    """Write from several clients while the server is stopped, and return the acknowledged writes."""
+    """Write from several clients while `end` stops the server, and return the names of acknowledged objects."""
     load = Load(system, prefix=f"c{system.process.pid}-", only_creates=True)
     load.wait_for(100)
     end()

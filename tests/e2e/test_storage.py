@@ -59,13 +59,15 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
 def wait_until_removed(system: System) -> None:
     """Wait until all images are deleted, so that their names can be reused."""
-    wait_until(lambda: not get(system, VOLUMES)["items"], "a volume is left")
-    wait_until(lambda: not get(system, CLAIMS)["items"], "a claim is left")
-    wait_until(lambda: not list((system.directory / "volumes").glob("*")), "bytes are left")
+    wait_until(lambda: not get(system, VOLUMES)["items"], "a volume was not deleted")
+    wait_until(lambda: not get(system, CLAIMS)["items"], "a claim was not deleted")
+    wait_until(lambda: not list((system.directory / "volumes").glob("*")), "a volume's files were not deleted")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["raw", "compressed"])
-def test_file_is_added_as_an_image_and_removed(running: System, tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_image_command_adds_a_file_as_an_image_and_removes_it(
+    running: System, tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
     file = tmp_path / "disk"
     file.write_bytes(pack(CONTENT))
     defaults = ["--default-instancetype", "u1.small", "--default-preference", "fedora"]
@@ -85,11 +87,13 @@ def test_file_is_added_as_an_image_and_removed(running: System, tmp_path: Path, 
     assert call(running, "rm", "golden").stdout == "golden removed\n"
     assert list_images(running) == []
     wait_until_removed(running)
-    wait_until(lambda: not list((running.directory / "uploads").iterdir()), "what was handed over is left")
+    wait_until(lambda: not list((running.directory / "uploads").iterdir()), "the uploaded file was not deleted")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
-def test_url_is_added_as_an_image(running: System, pack: Callable[[bytes], bytes]) -> None:
+def test_image_command_adds_an_image_from_a_url_if_its_checksum_matches(
+    running: System, pack: Callable[[bytes], bytes]
+) -> None:
     content = pack(CONTENT)
     with serve(serve_file(content)) as server:
         right, wrong = (f"sha256:{hashlib.sha256(one).hexdigest()}" for one in (content, b"something else"))
@@ -105,7 +109,7 @@ def test_url_is_added_as_an_image(running: System, pack: Callable[[bytes], bytes
     wait_until_removed(running)
 
 
-def test_container_image_is_added_as_an_image(running: System) -> None:
+def test_image_command_adds_a_container_image(running: System) -> None:
     manifest, blobs = build_manifest([pack_layer(build_layer({"disk/disk.img": CONTENT}))])
     held = {"manifests/v1": manifest, f"manifests/{digest(manifest)}": manifest}
     held |= {f"blobs/{name}": content for name, content in blobs.items()}
@@ -139,9 +143,17 @@ def find_disk(system: System, claim: str) -> Path:
         (["{file}", "--default-preference-kind", "a"], 2, "requires --default-preference"),
         (["{file}", "--namespace", "nowhere"], 1, 'namespaces "nowhere" not found'),
     ],
-    ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
+    ids=[
+        "missing file",
+        "unreachable URL",
+        "image larger than the claim",
+        "invalid size",
+        "checksum of a local file",
+        "kind without a name",
+        "missing namespace",
+    ],
 )
-def test_failed_image_add_leaves_no_objects(
+def test_failed_image_add_deletes_the_objects_it_created(
     running: System, tmp_path: Path, arguments: list[str], status: int, message: str
 ) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
@@ -151,7 +163,7 @@ def test_failed_image_add_leaves_no_objects(
     wait_until_removed(running)
 
 
-def test_image_command_needs_a_running_server(tmp_path: Path) -> None:
+def test_image_command_requires_a_running_server(tmp_path: Path) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
     outcome = call_virtshape("image", "add", "golden", tmp_path / "disk", "--data-dir", tmp_path / "data")
     assert outcome.returncode == 1
@@ -206,13 +218,13 @@ def test_import_is_resumed_after_the_server_was_killed(tmp_path: Path) -> None:
     with System(allow_loopback(tmp_path / "data"), "--launcher", "none") as system:
         code, answer = system.request("POST", VOLUMES, volume)
         assert code == 201, answer
-        wait_until(lambda: has_begun(system), "nothing arrives")
+        wait_until(lambda: has_begun(system), "the import has not begun")
         system.process.kill()
         system.process.wait()
     assert not list((tmp_path / "data" / "volumes").glob("*/*"))
     gate.set()
     with System(tmp_path / "data", "--launcher", "none") as system:
-        wait_until(lambda: status(system).get("phase") == "Succeeded", "it does not go on")
+        wait_until(lambda: status(system).get("phase") == "Succeeded", "the import was not resumed")
         assert status(system)["progress"] == "100.0%"
         (disk,) = (tmp_path / "data" / "volumes").glob("*/disk.img")
         assert disk.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")

@@ -122,9 +122,7 @@ RW 2048 FLAT "/etc/passwd" 0
 
 
 @pytest.mark.parametrize("form", ["backing", "compressed", "data-file", "vmdk"])
-def test_image_with_a_backing_file_on_the_server_is_rejected(
-    dev: Tenant, system: System, tmp_path: Path, form: str
-) -> None:
+def test_image_that_refers_to_another_file_is_rejected(dev: Tenant, system: System, tmp_path: Path, form: str) -> None:
     backing = ("-f", "qcow2", "-u", "-b", "/etc/passwd", "-F", "raw")
     data_file = ("-f", "qcow2", "-o", f"data_file={tmp_path / 'data'},data_file_raw=on")
     image = {
@@ -171,7 +169,7 @@ def own(claim: JsonObject, name: str, uid: str) -> JsonObject:
     return claim
 
 
-def test_owner_reference_gives_no_access_to_a_disk_of_another_namespace(
+def test_owner_reference_grants_no_access_to_a_disk_of_another_namespace(
     dev: Tenant, prod: Tenant, system: System
 ) -> None:
     uid = prod.create(build_volume("root"))["metadata"]["uid"]
@@ -180,7 +178,7 @@ def test_owner_reference_gives_no_access_to_a_disk_of_another_namespace(
     dev.upload("root", EVIL, "/v1beta1/upload-async")
     dev.create(build_claim("later"))
     dev.wait_until_ready("later")
-    assert dev.upload("later", b"good" * 1024).code == 200  # the server has processed all earlier requests by then
+    assert dev.upload("later", b"good" * 1024).code == 200  # this shows that earlier requests were processed
     assert not (system.directory / "uploads" / uid).exists()
     assert prod.get(f"{prod.volumes}/root")["status"]["phase"] == "UploadReady"
     assert prod.upload("root", b"good" * 1024).code == 200
@@ -188,7 +186,7 @@ def test_owner_reference_gives_no_access_to_a_disk_of_another_namespace(
     assert (system.directory / "volumes" / volume / "disk.img").read_bytes().startswith(b"good")
 
 
-def test_volume_name_gives_no_access_to_a_disk_of_another_namespace(dev: Tenant, prod: Tenant) -> None:
+def test_volume_name_grants_no_access_to_a_disk_of_another_namespace(dev: Tenant, prod: Tenant) -> None:
     prod.create(build_claim("disk"))
     prod.wait_until_ready("disk")
     volume = prod.get(f"{prod.claims}/disk")["spec"]["volumeName"]
@@ -213,7 +211,7 @@ KEYS = {
 
 @pytest.fixture(scope="module")
 def attempts(dev: Tenant) -> dict[str, Future[tuple[bool, object]]]:
-    """Upload to one claim for each key, all at once: the server waits ten seconds before it rejects an upload."""
+    """For each key, upload to a claim whose owner has this UID; in parallel, because a rejection takes ten seconds."""
 
     def attempt(number: int, key: str) -> tuple[bool, object]:
         name = f"key-{number}"
@@ -228,7 +226,7 @@ def attempts(dev: Tenant) -> dict[str, Future[tuple[bool, object]]]:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
-def test_path_traversal_in_a_key_is_a_client_error(
+def test_upload_with_an_invalid_owner_uid_is_rejected(
     system: System, key: str, attempts: dict[str, Future[tuple[bool, object]]]
 ) -> None:
     rejected, said = attempts[key].result()

@@ -28,7 +28,7 @@ def uploader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploader]:
     assert "Traceback" not in log, log
 
 
-def test_claim_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
+def test_claim_accepts_the_upload_requests_of_virtctl(uploader: Uploader) -> None:
     uploader.create(build_claim("stock"))
     uploader.wait_until_ready("stock")
     assert uploader.annotation("stock", "pod.phase") == "Running"
@@ -46,18 +46,18 @@ def test_claim_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
     ]
 
 
-def test_data_volume_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
+def test_data_volume_accepts_the_upload_requests_of_virtctl(uploader: Uploader) -> None:
     uploader.create(build_volume("volume"))
 
     def phase() -> str | None:
         phase: str | None = uploader.system.request("GET", f"{VOLUMES}/volume")[1].get("status", {}).get("phase")
         return phase
 
-    wait_until(lambda: phase() == "UploadReady", "it is never ready")
+    wait_until(lambda: phase() == "UploadReady", "the DataVolume is not ready for an upload")
     assert uploader.annotation("volume", "upload.target") == ""
     assert uploader.send(uploader.get_token("volume"), DISK) == (200, "")
     uploader.wait_until_filled("volume")
-    wait_until(lambda: phase() == "Succeeded", "it never succeeds")
+    wait_until(lambda: phase() == "Succeeded", "the DataVolume has not succeeded")
     assert uploader.read_disk("volume") == DISK.ljust(8 * MIB, b"\0")
 
 
@@ -67,7 +67,7 @@ def test_data_volume_size_may_come_from_the_upload(uploader: Uploader) -> None:
         lambda: (
             uploader.system.request("GET", f"{VOLUMES}/sizeless")[1].get("status", {}).get("phase") == "UploadReady"
         ),
-        "it is never ready",
+        "the DataVolume is not ready for an upload",
     )
     assert uploader.send(uploader.get_token("sizeless"), DISK) == (200, "")
     uploader.wait_until_filled("sizeless")
@@ -135,12 +135,14 @@ def test_claim_accepts_a_valid_upload_after_an_unusable_one(
     uploader.wait_until_ready(name)
     response = uploader.send(uploader.get_token(name), body, path)
     assert (response.status, message in response.message) == (code, True), response
-    wait_until(lambda: uploader.send(uploader.get_token(name), DISK).status == 200, "nothing else is taken")
+    wait_until(
+        lambda: uploader.send(uploader.get_token(name), DISK).status == 200, "the claim does not accept another upload"
+    )
     uploader.wait_until_filled(name)
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_hostile_content_type_is_parsed_quickly(uploader: Uploader) -> None:
+def test_malicious_content_type_is_parsed_quickly(uploader: Uploader) -> None:
     uploader.create(build_claim("form"))
     uploader.wait_until_ready("form")
     token, process = uploader.get_token("form"), Path(f"/proc/{uploader.system.process.pid}/stat")
@@ -155,7 +157,7 @@ def test_hostile_content_type_is_parsed_quickly(uploader: Uploader) -> None:
     assert read_cpu_seconds() - before < 1
 
 
-def test_upload_requires_permission(uploader: Uploader) -> None:
+def test_upload_requires_a_valid_upload_token(uploader: Uploader) -> None:
     uploader.create(build_claim("guarded"))
     uploader.create({**build_claim("plain"), "metadata": {"name": "plain"}})
     uploader.wait_until_ready("guarded")
@@ -174,19 +176,19 @@ def test_upload_requires_permission(uploader: Uploader) -> None:
     assert uploader.annotation("guarded", "pod.phase") == "Running"
 
 
-def test_upload_token_is_valid_for_one_claim_but_not_for_its_successor(uploader: Uploader) -> None:
+def test_upload_token_is_not_valid_for_a_new_claim_with_the_same_name(uploader: Uploader) -> None:
     uploader.create(build_claim("first"))
     uploader.wait_until_ready("first")
     token = uploader.get_token("first")
     assert uploader.system.request("DELETE", f"{CLAIMS}/first")[0] == 200
-    wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/first")[0] == 404, "it is never gone")
+    wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/first")[0] == 404, "the claim was not deleted")
     assert uploader.send(token, DISK).status == 404
     uploader.create(build_claim("first"))
     uploader.wait_until_ready("first")
     assert uploader.send(token, DISK).status == 401
 
 
-def test_claim_is_uploaded_once_and_by_one_client_at_a_time(uploader: Uploader) -> None:
+def test_claim_rejects_a_concurrent_and_a_second_upload(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("once"))
     uploader.wait_until_ready("once")
@@ -194,7 +196,7 @@ def test_claim_is_uploaded_once_and_by_one_client_at_a_time(uploader: Uploader) 
     first = uploader.begin(token, len(DISK))
     first.send(DISK[:MIB])
     uploader.wait_until_arriving()
-    wait_until(lambda: uploader.send(token, DISK).status == 503, "both are taken")
+    wait_until(lambda: uploader.send(token, DISK).status == 503, "the second upload was not refused")
     first.send(DISK[MIB:])
     assert first.getresponse().status == 200
     first.close()
@@ -202,7 +204,7 @@ def test_claim_is_uploaded_once_and_by_one_client_at_a_time(uploader: Uploader) 
     assert uploader.send(token, DISK) == (409, "PVC once already finished uploading\n")
 
 
-def test_interrupted_upload_leaves_no_files_and_can_be_repeated(uploader: Uploader) -> None:
+def test_files_of_an_interrupted_upload_are_removed_and_the_upload_can_be_repeated(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("broken"))
     uploader.wait_until_ready("broken")
@@ -225,7 +227,7 @@ def test_upload_to_a_deleted_claim_is_discarded(uploader: Uploader) -> None:
     connection.send(DISK[:MIB])
     uploader.wait_until_arriving()
     assert uploader.system.request("DELETE", f"{CLAIMS}/deleted")[0] == 200
-    wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/deleted")[0] == 404, "it is never gone")
+    wait_until(lambda: uploader.system.request("GET", f"{CLAIMS}/deleted")[0] == 404, "the claim was not deleted")
     connection.send(DISK[MIB:])
     answer = connection.getresponse()
     assert (answer.status, b"the claim no longer waits for an upload" in answer.read()) == (400, True)
@@ -255,7 +257,7 @@ def test_large_upload_uses_little_memory_and_does_not_block_other_clients(upload
     uploader.wait_until_filled("large")
 
 
-def test_server_shutdown_discards_partial_uploads_and_keeps_complete_ones(tmp_path: Path) -> None:
+def test_server_shutdown_deletes_only_partial_uploads(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with System(data, "--launcher", "none") as system:
         uploader = Uploader(system)
@@ -278,7 +280,7 @@ def test_server_shutdown_discards_partial_uploads_and_keeps_complete_ones(tmp_pa
         assert uploader.read_disk("kept") == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_server_without_volumes_rejects_uploads(tmp_path: Path) -> None:
+def test_server_with_simulated_guests_issues_no_upload_tokens(tmp_path: Path) -> None:
     with System(tmp_path / "data", "--launcher", "simulate") as system:
         uploader = Uploader(system)
         uploader.create(build_claim("played"))

@@ -25,7 +25,7 @@ def test_instancetype_is_read_and_changed_at_two_versions(kubectl: Kubectl) -> N
     assert kubectl.get(NEWER, "small")["spec"]["cpu"] == {"guest": 8}
 
 
-def test_fields_applied_at_one_version_are_owned_at_the_other(kubectl: Kubectl) -> None:
+def test_field_ownership_is_visible_at_both_api_versions(kubectl: Kubectl) -> None:
     arguments = ("--server-side", "--field-manager")
     kubectl.apply(build_instancetype(version="v1beta1"), arguments=(*arguments, "alice"))
     newer = build_instancetype(version="v1beta2", vcpus=4)
@@ -46,7 +46,7 @@ def test_omitted_size_is_accepted_only_at_the_newest_version(kubectl: Kubectl) -
     assert "spec.cpu" in refusal
 
 
-def test_deprecated_api_versions_give_a_warning(kubectl: Kubectl) -> None:
+def test_deprecated_api_versions_cause_a_warning(kubectl: Kubectl) -> None:
     tree = build_instancetype(version="v1alpha2")
     result = kubectl.run("apply", "-f", "-", stdin=json.dumps(tree))
     assert result.status == 0, result.err

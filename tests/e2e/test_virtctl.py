@@ -53,17 +53,17 @@ def wait_for(system: System, state: str) -> None:
 
 
 def wait_for_instance(system: System, *, other_than: str = "") -> str:
-    """Wait until the VM has a running instance with another uid than `other_than`, and return its uid."""
+    """Wait until the VM has a running instance with a uid other than `other_than`, and return its uid."""
 
-    def look() -> str:
+    def probe() -> str:
         code, vmi = system.request("GET", vms_path("web").replace("virtualmachines", "virtualmachineinstances"))
         runs = code == 200 and vmi.get("status", {}).get("phase") == "Running"
         return str(vmi["metadata"]["uid"]) if runs and vmi["metadata"]["uid"] != other_than else ""
 
-    return wait_until(look, "it does not run")
+    return wait_until(probe, "the VM has no running instance")
 
 
-def test_vm_is_started_restarted_and_stopped(acting: System, virtctl: Virtctl) -> None:
+def test_virtctl_starts_restarts_and_stops_a_vm(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     assert virtctl("start", "web") == (0, "VM web was scheduled to start\n", "")
     wait_for(acting, "Running")
@@ -84,9 +84,7 @@ def test_vm_is_started_restarted_and_stopped(acting: System, virtctl: Virtctl) -
     ],
     ids=["create", "customize"],
 )
-def test_vm_sets_the_size_that_its_instancetype_leaves_open(
-    acting: System, virtctl: Virtctl, command: list[str]
-) -> None:
+def test_vm_sets_the_size_that_its_instancetype_omits(acting: System, virtctl: Virtctl, command: list[str]) -> None:
     name = f"open-{command[0]}"
     tree = virtctl(*command, "--name", name, "-o", "json").tree
     code, answer = acting.request(
@@ -152,7 +150,9 @@ def test_server_and_token_flags_replace_the_kubeconfig(acting: System, virtctl: 
     assert virtctl("start", "web", "--dry-run", "--as=jdoe", "--as-group=system:masters", **known).status == 0
 
 
-def test_missing_permission_is_reported(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_virtctl_reports_a_missing_permission_and_an_invalid_token(
+    acting: System, virtctl: Virtctl, tmp_path: Path
+) -> None:
     viewer = add_user(acting, tmp_path / "viewer.yaml", "--namespace", "default", "--role", "view")
     refused = virtctl("start", "web", KUBECONFIG=str(viewer))
     assert refused.status == 1
@@ -169,7 +169,7 @@ def test_missing_permission_is_reported(acting: System, virtctl: Virtctl, tmp_pa
     )
 
 
-def test_unreachable_server_is_reported(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_virtctl_reports_an_unreachable_server(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     tree = yaml.safe_load(acting.kubeconfig.read_text())
     tree["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     (tmp_path / "gone.yaml").write_text(yaml.safe_dump(tree))
@@ -182,13 +182,13 @@ def test_unreachable_server_is_reported(acting: System, virtctl: Virtctl, tmp_pa
     )
 
 
-def test_client_and_server_versions_are_shown(virtctl: Virtctl) -> None:
+def test_virtctl_version_shows_client_and_server_versions(virtctl: Virtctl) -> None:
     assert [line.split(":")[0] for line in virtctl("version").out.splitlines()] == ["Client Version", "Server Version"]
     tree = virtctl("version", "-o", "json").tree
     assert tree["clientVersion"]["gitVersion"] == tree["serverVersion"]["gitVersion"]
 
 
-def test_vm_and_instancetype_names_are_completed(virtctl: Virtctl) -> None:
+def test_completion_offers_vm_and_instancetype_names(virtctl: Virtctl) -> None:
     def complete(line: str) -> list[str]:
         asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {line}", "COMP_CWORD": "2"}
         return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
@@ -199,7 +199,7 @@ def test_vm_and_instancetype_names_are_completed(virtctl: Virtctl) -> None:
     assert "u1.medium" in wait_until(lambda: complete("customize u1.m"), "no instance type is offered")
 
 
-def test_stored_vm_is_expanded_with_its_revisions(acting: System, virtctl: Virtctl) -> None:
+def test_virtctl_expands_a_stored_vm_with_its_revisions(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     tree = yaml.safe_load(virtctl("expand", "--vm", "web").out)
     assert "instancetype" not in tree["spec"]
@@ -212,7 +212,7 @@ def test_stored_vm_is_expanded_with_its_revisions(acting: System, virtctl: Virtc
     assert virtctl("expand", "--vm", "wep").err.startswith('error: VM "wep" not found in namespace default; did you')
 
 
-def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_virtctl_expands_a_file_with_objects_of_the_server(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     code, answer = acting.request(
         "POST",
         "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes",
@@ -276,6 +276,62 @@ def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(
     assert ("revisionName" in vm["spec"]["instancetype"]) is (place == "Spec")
     assert acting.request("DELETE", vms_path("left"))[0] == 200
     wait_until(lambda: acting.request("GET", vms_path("left"))[0] == 404, lambda: "the VM still exists")
+
+
+def test_matrix_and_check_compatibility_agree(acting: System) -> None:
+    size = build_instancetype("narrow", vcpus=1, memory="5Gi")
+    assert acting.request("POST", SIZES, size)[0] == 201
+    preferences = ("fedora", "windows.11")
+    named = [argument for name in preferences for argument in ("--preference", name)]
+    outcome = call_virtshape(
+        "matrix", "--kubeconfig", acting.kubeconfig, "--instancetype", "narrow", *named, "-o", "json"
+    )
+    body = {
+        "instancetypes": [{"name": "narrow", "kind": "VirtualMachineInstancetype"}],
+        "preferences": [{"name": name} for name in preferences],
+    }
+    path = "/apis/subresources.kubevirt.io/v1/namespaces/default/check-compatibility"
+    code, answer = acting.request("PUT", path, body)
+    assert code == 200, answer
+    items = json.loads(outcome.stdout)["items"]
+    assert [item["instancetype"].pop("namespace") for item in items] == ["default", "default"]
+    assert items == answer["items"]
+    assert [item["compatible"] for item in items] == [True, False]
+
+
+def test_recommend_rewrites_a_vm_of_the_server(acting: System, virtctl: Virtctl) -> None:
+    vm = build_vm("plain")
+    vm["spec"].pop("instancetype", None)
+    vm["spec"]["template"]["spec"]["domain"] |= {"cpu": {"sockets": 4}, "memory": {"guest": "10Gi"}}
+    code, answer = acting.request("POST", vms_path(), vm)
+    assert code == 201, answer
+
+    def replace() -> bool:
+        rewritten = json.loads(virtctl("recommend", "--for-vm", "plain", "--rewrite", "-o", "json").out)
+        assert rewritten["spec"]["instancetype"] == {"kind": "VirtualMachineClusterInstancetype", "name": "u1.xlarge"}
+        code, answer = acting.request("PUT", vms_path("plain"), rewritten)
+        assert code in (200, 409), answer  # the controllers may have changed the VM in the meantime
+        return code == 200
+
+    wait_until(replace, "every update of the VM conflicts with another change")
+    first, *_ = virtctl("recommend", "--for-vm", "plain", "-o", "name").out.splitlines()
+    assert first.endswith("/u1.xlarge")
+    assert acting.request("DELETE", vms_path("plain"))[0] == 200
+
+
+def test_fit_counts_the_vms_that_the_simulated_node_can_still_run(acting: System, virtctl: Virtctl) -> None:
+    free = json.loads(virtctl("fit", "u1.8xlarge", "-o", "json").out)["fits"]
+    assert 0 < free <= 2**50 // 2**37
+    everything = json.loads(virtctl("fit", "-o", "json").out)
+    assert {each["name"]: each["fits"] for each in everything}["u1.8xlarge"] == free
+    large = build_vm("large", instancetype={"name": "u1.8xlarge"}, runStrategy="Always")
+    assert acting.request("POST", vms_path(), large)[0] == 201
+
+    def count() -> int:
+        return int(json.loads(virtctl("fit", "--vm", "large", "-o", "json").out)["fits"])
+
+    wait_until(lambda: count() == free - 1, lambda: f"{count()} fit, not {free - 1}")
+    assert acting.request("DELETE", vms_path("large"))[0] == 200
 
 
 def test_recommend_searches_the_server_or_the_catalog(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:

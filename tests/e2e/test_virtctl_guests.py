@@ -54,7 +54,7 @@ def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, guest
         assert terminal.is_restored()
     eventually(
         lambda: "\n42\n" in virtctl("console", NAME, stdin="cat /tmp/answer\n").out or None,
-        lambda: "the guest is not as it was left",
+        lambda: "the guest does not have the file that the console session wrote",
     )
 
 
@@ -65,7 +65,7 @@ def test_console_log_contains_earlier_output(virtctl: Virtctl, guest_name: str) 
     assert json.loads(line)["memoryMiB"] == 192
 
 
-def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
+def test_virtctl_vnc_proxy_serves_the_vnc_protocol(virtctl: Virtctl, guest_name: str) -> None:
     process = virtctl.start("vnc", guest_name, "--proxy-only")
     assert process.stdout is not None
     port = json.loads(process.stdout.readline())["port"]
@@ -80,7 +80,7 @@ def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, guest_name: str) -> None:
 
 
 def forward(virtctl: Virtctl, *arguments: str) -> tuple["subprocess.Popen[str]", list[int]]:
-    """Forward ports until the block ends."""
+    """Start port forwarding; return the process and the local ports."""
     process = virtctl.start("port-forward", f"vm/{NAME}", *arguments)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in arguments]
@@ -93,10 +93,10 @@ def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, err
 
 
-def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+def test_virtctl_forwards_ports_into_the_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     process, (web, echo) = forward(virtctl, "0:80", "0:7")
 
-    def look() -> JsonObject | None:
+    def probe() -> JsonObject | None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=TIMEOUT) as answer:
                 shape: JsonObject = json.load(answer)
@@ -104,7 +104,7 @@ def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, gu
         except (OSError, http.client.HTTPException):  # the guest's network is not up yet
             return None
 
-    assert eventually(look, lambda: "the port is not open") == guests.read_shape(guest_name)
+    assert eventually(probe, lambda: "the port is not open") == guests.read_shape(guest_name)
     with (
         socket.create_connection(("127.0.0.1", echo), timeout=TIMEOUT) as connection,
         connection.makefile("rb") as stream,
@@ -115,7 +115,7 @@ def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, gu
     assert end(process)[0] == 0
 
 
-def test_standard_input_and_output_are_connected_to_the_guest(
+def test_port_forward_connects_standard_input_and_output_to_a_guest_port(
     guests: Guests, virtctl: Virtctl, guest_name: str
 ) -> None:
     guests.wait_for_text(guest_name, "eth0 has")
@@ -127,7 +127,7 @@ def test_standard_input_and_output_are_connected_to_the_guest(
     assert '"memoryMiB":192' in result.out.replace(" ", "")
 
 
-def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+def test_virtctl_pauses_unpauses_and_resets_a_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     assert virtctl("pause", "vm", guest_name) == (0, f"VMI {guest_name} was scheduled to pause\n", "")
     guests.wait_for_status(guest_name, "Paused")
     refused = virtctl("pause", "vmi", guest_name)
@@ -143,7 +143,7 @@ def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, gu
     assert (guests.vmi(guest_name) or {})["metadata"]["uid"] == uid, "the instance must stay the same"
 
 
-def test_guest_is_soft_rebooted(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
+def test_virtctl_soft_reboots_a_guest(guests: Guests, virtctl: Virtctl, guest_name: str) -> None:
     boots = count_boots(guests, guest_name)
     result = virtctl("soft-reboot", guest_name)
     assert (result.status, result.out) == (0, f"VMI {guest_name} was scheduled to soft-reboot\n"), result.err
@@ -159,7 +159,7 @@ def wait_for_boot(guests: Guests, name: str, count: int) -> None:
     eventually(lambda: count_boots(guests, name) >= count or None, lambda: guests.read_console(name)[-2000:])
 
 
-def test_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -> None:
+def test_virtctl_stops_starts_and_restarts_a_vm(guests: Guests, virtctl: Virtctl) -> None:
     guests.create(build_guest("stopped", runStrategy="Halted"))
     guests.wait_for_status("stopped", "Stopped")
     assert virtctl("console", "stopped").err == (
@@ -200,7 +200,7 @@ def test_failed_command_reports_the_reason_and_the_next_step(
 
 
 def run(program: str, *arguments: str | Path) -> None:
-    """Run a program of the machine."""
+    """Run a program; skip the test if it is not installed."""
     path = shutil.which(program)
     if path is None:
         pytest.skip(f"{program} is not installed")

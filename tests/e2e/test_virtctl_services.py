@@ -20,7 +20,7 @@ WARNING = "this server stores Services but routes no traffic to them: use virtct
 
 
 class NamespacedVirtctl(Virtctl):
-    """A virtctl in the namespace of the test, and the objects of that namespace."""
+    """Runs virtctl in the namespace of the test, and creates and reads objects there."""
 
     def __init__(self, program: Path, system: System, namespace: str, home: Path) -> None:
         super().__init__(system.kubeconfig, home, namespace, program)
@@ -154,7 +154,7 @@ def test_invalid_expose_command_is_rejected_with_the_reason(
     assert (refused.status, message in refused.err) == (status, True), refused.err
 
 
-def test_ssh_keys_are_added_and_removed(each_virtctl: NamespacedVirtctl, tmp_path: Path) -> None:
+def test_virtctl_adds_and_removes_ssh_keys(each_virtctl: NamespacedVirtctl, tmp_path: Path) -> None:
     virtctl = each_virtctl
     vm = virtctl.create("virtualmachines", build_vm())
     (tmp_path / "key.pub").write_text(f"{OTHER_KEY}\n")
@@ -175,7 +175,7 @@ def test_ssh_keys_are_added_and_removed(each_virtctl: NamespacedVirtctl, tmp_pat
     assert [text.strip() for text in virtctl.read_secret(secret).values()] == [OTHER_KEY]
 
 
-def test_second_user_gets_a_second_secret(each_virtctl: NamespacedVirtctl) -> None:
+def test_ssh_keys_of_different_guest_users_are_separate_access_credentials(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("virtualmachines", build_vm())
     for user in ("jdoe", "root"):
@@ -202,7 +202,7 @@ def build_secret(name: str, **texts: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": texts}
 
 
-def test_password_is_set_in_the_secret_of_the_vm(each_virtctl: NamespacedVirtctl) -> None:
+def test_virtctl_sets_a_password_in_the_secret_of_the_vm(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("secrets", build_secret("logins"))
     virtctl.create("virtualmachines", build_password_vm("logins"))
@@ -214,7 +214,7 @@ def test_password_is_set_in_the_secret_of_the_vm(each_virtctl: NamespacedVirtctl
     assert virtctl.read_secret("logins") == {"jdoe": "s3cret"}
 
 
-def test_password_is_read_from_standard_input(virtctl: NamespacedVirtctl) -> None:
+def test_virtctl_reads_a_password_from_standard_input(virtctl: NamespacedVirtctl) -> None:
     virtctl.create("secrets", build_secret("logins", root="old"))
     virtctl.create("virtualmachines", build_password_vm("logins", "more"))
     arguments = ("credentials", "set-password", "web", "--user", "jdoe", "--password-file", "-", "--force")
@@ -248,7 +248,7 @@ def test_invalid_credentials_command_is_rejected_with_the_reason(
     assert virtctl.list_credentials() is None
 
 
-def test_new_secret_for_a_running_vm_needs_force(each_virtctl: NamespacedVirtctl) -> None:
+def test_new_credentials_secret_for_a_running_vm_requires_force(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("virtualmachines", build_vm())
     virtctl.create("virtualmachineinstances", build_instance())
@@ -269,7 +269,7 @@ def build_instance() -> JsonObject:
     }
 
 
-def test_key_of_a_shared_secret_is_removed_only_by_force(each_virtctl: NamespacedVirtctl) -> None:
+def test_ssh_key_in_a_secret_of_another_owner_is_removed_only_with_force(each_virtctl: NamespacedVirtctl) -> None:
     virtctl = each_virtctl
     virtctl.create("secrets", build_secret("keys", a=f"{KEY} first\n{OTHER_KEY}", b=KEY))
     vm = build_vm()
@@ -285,7 +285,7 @@ def test_key_of_a_shared_secret_is_removed_only_by_force(each_virtctl: Namespace
     assert virtctl.read_secret("keys") == {"a": OTHER_KEY}
 
 
-def test_permitted_devices_are_listed(system: System, program: Program) -> None:
+def test_virtctl_lists_permitted_devices(system: System, program: Program) -> None:
     path = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
     devices = {
         "pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.com/nic"}],
@@ -304,7 +304,7 @@ def test_permitted_devices_are_listed(system: System, program: Program) -> None:
     assert system.request("PATCH", path, removal, **headers)[0] == 200
 
 
-def test_log_verbosity_is_set_shown_and_reset(program: Program) -> None:
+def test_virtctl_sets_shows_and_resets_log_verbosity(program: Program) -> None:
     ours, theirs = program("virtshape"), program("kubevirt")
     for first, second in ((ours, theirs), (theirs, ours)):
         printed = first.succeed("adm", "log-verbosity", "--all=3", "--virt-api=5")

@@ -69,7 +69,7 @@ def find(uploader: Uploader, path: str) -> Any:
 def wait_until_removed(uploader: Uploader, name: str) -> None:
     """Wait until all objects of an upload are deleted."""
     for path in (VOLUMES, CLAIMS):
-        wait_until(lambda path=path: find(uploader, f"{path}/{name}") is None, f"{path}/{name} is left")  # type: ignore[misc]
+        wait_until(lambda path=path: find(uploader, f"{path}/{name}") is None, f"{path}/{name} was not deleted")  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("word", "kind"), [("pvc", "PersistentVolumeClaim"), ("dv", "DataVolume")])
@@ -79,7 +79,7 @@ def test_image_upload_prints_the_messages_of_kubevirt(
     name = f"words-{word}"
     result = virtctl(word, name, "--size", "8Mi", "--image-path", image)
     assert (result.status, result.err) == (0, "")
-    waiting = f"Waiting for PVC {name} upload pod to be ready...\nPod now ready\n"  # unless it is ready immediately
+    waiting = f"Waiting for PVC {name} upload pod to be ready...\nPod now ready\n"  # not printed if ready at once
     assert result.out.replace(waiting, "") == (
         f"PVC default/{name} not found\n"
         f"{kind} default/{name} created\n"
@@ -90,7 +90,7 @@ def test_image_upload_prints_the_messages_of_kubevirt(
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_result_is_printed_to_stdout_and_messages_to_stderr(virtctl: Virtctl, image: str) -> None:
+def test_image_upload_prints_its_result_to_stdout_and_messages_to_stderr(virtctl: Virtctl, image: str) -> None:
     result = virtctl("dv", "printed", "--size", "8Mi", "--image-path", image, "-o", "json")
     assert result.status == 0, result.err
     assert result.tree["metadata"]["name"] == "printed"
@@ -100,7 +100,7 @@ def test_result_is_printed_to_stdout_and_messages_to_stderr(virtctl: Virtctl, im
     )
 
 
-def test_annotations_of_the_image_are_set_on_the_claim_and_data_source(
+def test_default_instancetype_and_preference_are_set_on_the_claim_and_data_source(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     arguments = ["--default-instancetype", "u1.small", "--default-preference", "fedora", "--datasource"]
@@ -145,7 +145,7 @@ def test_vm_infers_its_instancetype_from_annotations_added_later(
     assert (made["spec"]["instancetype"]["name"], made["spec"]["preference"]["name"]) == ("u1.nano", "cirros")
 
 
-def test_existing_claim_is_used_and_its_data_replaced_only_with_force(
+def test_data_of_an_existing_claim_is_replaced_only_with_force(
     uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path
 ) -> None:
     uploader.create(build_claim("there"))
@@ -161,7 +161,7 @@ def test_existing_claim_is_used_and_its_data_replaced_only_with_force(
     assert uploader.read_disk("there") == b"other".ljust(8 * MIB, b"\0")
 
 
-def test_claim_that_does_not_wait_for_an_upload_needs_no_create(
+def test_upload_to_an_ordinary_claim_requires_the_no_create_flag(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     uploader.create({**build_claim("ordinary"), "metadata": {"name": "ordinary"}})
@@ -182,7 +182,7 @@ def test_image_is_uploaded_to_an_existing_data_volume(uploader: Uploader, virtct
     assert uploader.read_disk("prepared") == DISK
 
 
-def test_claim_waiting_for_its_first_consumer_needs_force_bind(
+def test_upload_to_a_claim_that_waits_for_its_consumer_requires_force_bind(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     arguments = ["--size", "8Mi", "--image-path", image, "--storage-class", "local-wffc"]
@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
 @pytest.mark.parametrize(("arguments", "error"), REFUSED.values(), ids=REFUSED)
-def test_rejected_upload_reports_the_reason_and_leaves_no_objects(
+def test_rejected_upload_reports_the_reason_and_deletes_its_objects(
     uploader: Uploader, virtctl: Virtctl, image: str, kind: str, arguments: list[str], error: str
 ) -> None:
     foreign = {
@@ -232,7 +232,7 @@ def test_rejected_upload_reports_the_reason_and_leaves_no_objects(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_aborted_upload_leaves_no_objects(
+def test_objects_of_an_aborted_upload_are_deleted(
     uploader: Uploader, environment: dict[str, str], tmp_path: Path, number: int
 ) -> None:
     uploader.wait_until_empty()
@@ -270,7 +270,7 @@ def test_upload_shows_a_progress_bar(environment: dict[str, str], tmp_path: Path
 
 
 @pytest.mark.parametrize(("role", "status"), [("edit", 0), ("view", 1)])
-def test_user_with_the_edit_role_may_upload(
+def test_upload_requires_the_edit_role(
     uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path, role: str, status: int
 ) -> None:
     added = call_virtshape(
@@ -304,4 +304,4 @@ def test_server_with_simulated_guests_rejects_uploads(tmp_path: Path, image: str
     with System(tmp_path / "data", "--launcher", "simulate") as system:
         result = virtctl("pvc", "played", "--size", "8Mi", "--image-path", image, KUBECONFIG=str(system.kubeconfig))
         assert (result.status, "uploads need a launcher" in result.err) == (1, True), result.err
-        wait_until(lambda: system.request("GET", CLAIMS)[1]["items"] == [], "a claim is left")
+        wait_until(lambda: system.request("GET", CLAIMS)[1]["items"] == [], "the claim was not deleted")

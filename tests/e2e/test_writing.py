@@ -225,7 +225,7 @@ def test_unknown_field_is_rejected_before_anything_is_stored(kubectl: Kubectl, t
     assert "not found" in kubectl.run_rejected("get", "vm", "web")
 
 
-def test_unknown_field_gives_a_warning_with_validate_warn(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_unknown_field_causes_a_warning_with_validate_warn(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_vm()
     tree["spec"]["runStrategi"] = "Always"
     result = kubectl.run("apply", "--validate=warn", "-f", write_manifest(str(tmp_path / "vm.yaml"), tree))

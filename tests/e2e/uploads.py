@@ -74,11 +74,11 @@ class Uploader:
 
     def wait_until_ready(self, name: str) -> None:
         """Wait until a claim is ready for an upload, as virtctl does."""
-        wait_until(lambda: self.annotation(name, "pod.ready") == "true", f"{name} is never ready")
+        wait_until(lambda: self.annotation(name, "pod.ready") == "true", f"{name} is not ready for an upload")
 
     def wait_until_filled(self, name: str) -> None:
         """Wait until an upload is processed, as virtctl does."""
-        wait_until(lambda: self.annotation(name, "pod.phase") == "Succeeded", f"{name} is never filled")
+        wait_until(lambda: self.annotation(name, "pod.phase") == "Succeeded", f"the upload to {name} was not processed")
 
     def request_token(self, name: str, **headers: str) -> tuple[int, JsonObject]:
         """Request a token and return the response."""
@@ -106,7 +106,9 @@ class Uploader:
         if token:
             given["Authorization"] = f"Bearer {token}"
         with contextlib.closing(self.system.connect()) as connection:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):  # rejected before the end
+            with contextlib.suppress(
+                BrokenPipeError, ConnectionResetError, ssl.SSLEOFError
+            ):  # the server may reject a request before its end
                 connection.request(method, path, body if method == "POST" else None, given)
             answer = connection.getresponse()
             return ProxyResponse(answer.status, answer.read().decode())
@@ -122,16 +124,16 @@ class Uploader:
 
     def wait_until_arriving(self) -> None:
         """Wait until the server has received part of an upload."""
-        wait_until(lambda: any(self._list_sizes()), "nothing arrives")
+        wait_until(lambda: any(self._list_sizes()), "the server has received no data of the upload")
 
     def wait_until_empty(self) -> None:
         """Wait until the server has removed all upload files."""
-        wait_until(lambda: not self._list_sizes(), "something is left")
+        wait_until(lambda: not self._list_sizes(), "upload files were not removed")
 
     def _list_sizes(self) -> list[int]:
         sizes = []
         for path in (self.system.directory / "uploads").glob("*"):
-            with contextlib.suppress(FileNotFoundError):  # deleted after it was listed
+            with contextlib.suppress(FileNotFoundError):  # the file was deleted after it was listed
                 sizes.append(path.stat().st_size)
         return sizes
 

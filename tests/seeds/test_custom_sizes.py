@@ -52,7 +52,7 @@ def start(vm: Any, *objects: Model) -> JsonObject:
 
 
 @pytest.mark.parametrize("custom", [CUSTOM, find_in_catalog()], ids=["the example", "the catalog"])
-def test_vm_sets_its_size_with_an_instancetype_that_has_none(custom: Any) -> None:
+def test_vm_sets_its_own_size_if_the_instancetype_has_no_size(custom: Any) -> None:
     vm = build_vm(instancetype="cx1.custom", cpu_guest=4, memory="4Gi")
     assert start(vm, custom) == DOMAIN
 
@@ -65,7 +65,7 @@ def test_vm_sets_its_size_with_an_instancetype_that_has_none(custom: Any) -> Non
         ("spread", {"sockets": 2, "cores": 2, "threads": 1}),
     ],
 )
-def test_preference_lays_out_the_vcpus_of_the_vm(topology: str, cpu: JsonObject) -> None:
+def test_preference_determines_the_topology_of_vcpus_set_by_the_vm(topology: str, cpu: JsonObject) -> None:
     preference = build_preference("layout", cpu={"preferredCPUTopology": topology})
     vm = build_vm(instancetype="cx1.custom", preference="layout", cpu_guest=4, memory="4Gi")
     assert start(vm, CUSTOM, preference) == {**DOMAIN, "cpu": {**DOMAIN["cpu"], **cpu}}
@@ -78,7 +78,7 @@ def test_cpu_topology_is_rejected_with_an_instancetype_without_a_size(member: st
     assert [conflict.fields for conflict in conflicts] == [(f"spec.template.spec.domain.cpu.{member}",)]
 
 
-def test_sizes_are_optional_only_in_the_newest_version() -> None:
+def test_v1beta2_instancetype_may_omit_sizes_that_v1beta1_requires() -> None:
     assert check_instancetype(CUSTOM.spec, "v1beta2").causes == []
     assert [cause.field for cause in check_instancetype(CUSTOM.spec, "v1beta1").causes] == [
         "spec.cpu.guest",

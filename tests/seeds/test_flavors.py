@@ -2,10 +2,9 @@
 
 import copy
 
-from tests.support.admission import check_vm
+from tests.support.admission import check_vm, mutate_vm
 from tests.support.build import build_flavor, build_flavor_preference, build_vm
 
-from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
@@ -13,7 +12,6 @@ from virtshape.api.model import JsonObject
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import get_shape
-from virtshape.resolve.search import run_search
 
 NAME = "vm-windows-clarge-windows"
 LABELS = {"kubevirt.io/vm": NAME}
@@ -103,13 +101,13 @@ def build_windows() -> VirtualMachine:
 
 
 def test_vm_with_a_flavor_is_admitted_unchanged() -> None:
-    mutated = run_search(mutate_vm(build_windows()), OBJECTS.find)
+    mutated = mutate_vm(build_windows(), OBJECTS)
     assert (mutated.vm, mutated.warnings) == (build_windows(), [])
     assert check_vm(build_windows(), get_shape(build_windows(), OBJECTS.find)) == []
 
 
 def test_instance_has_every_field_of_the_example() -> None:
-    """The default interface also has the preferred model, and two fields were added in later versions."""
+    """Unlike in the example, the default interface has the preferred model; later versions added two fields."""
     vm = build_windows()
     metadata, spec = make_instance(vm, get_shape(vm, OBJECTS.find), firmware_uuid=UUID)
     expected = copy.deepcopy(INSTANCE_SPEC)
@@ -137,7 +135,7 @@ def test_fields_of_a_flavor_cannot_be_overridden() -> None:
     ]
 
 
-def test_disk_keeps_its_bus_and_other_disks_get_the_preferred_bus() -> None:
+def test_preferred_bus_is_set_only_on_disks_without_a_bus() -> None:
     disks = [{"disk": {"bus": "virtio"}, "name": "a"}, {"disk": {}, "name": "b"}]
     vm = build_vm(
         flavor="VirtualMachineFlavor/vmf-clarge",

@@ -3,15 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.support.admission import check_vm
+from tests.support.admission import check_vm, mutate_vm
 from tests.support.build import build_instancetype, build_preference, build_source, build_vm
 
-from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import get_shape
-from virtshape.resolve.search import run_search
 
 CLAIM = build_source(
     "PersistentVolumeClaim",
@@ -59,7 +57,7 @@ def test_instancetype_and_preference_are_inferred(
         dataVolumeTemplates=[{"metadata": {"name": "cirros-dv"}, "spec": spec} for spec in templates],
     )
     objects = Objects([CLAIM, *sources, *CATALOGUE])
-    assert run_search(mutate_vm(vm), objects.find).warnings == []
+    assert mutate_vm(vm, objects).warnings == []
     assert to_tree(vm.spec.instancetype) == {"kind": "virtualmachineclusterinstancetype", "name": "server.tiny"}
     assert to_tree(vm.spec.preference) == {"kind": "virtualmachineclusterpreference", "name": "cirros"}
     assert check_vm(vm, get_shape(vm, objects.find)) == []

@@ -10,18 +10,18 @@ from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 
 FIELDS = {
-    "activePods": None,  # no pods on one machine
+    "activePods": None,  # there are no pods on a single machine
     "conditions": {"Ready": "True", "LiveMigratable": "False"},
     "guestOSInfo": {},
     "interfaces": None,  # simulated guests have no interfaces
-    "launcherContainerImageVersion": None,  # no container
+    "launcherContainerImageVersion": None,  # there is no launcher container
     "migrationMethod": "BlockMigration",
-    "migrationTransport": None,  # nothing is migrated
+    "migrationTransport": None,  # live migration is not supported
     "nodeName": "simulated",
     "phase": "Running",
     "phaseTransitionTimestamps": ["Pending", "Scheduling", "Scheduled", "Running"],
-    "qosClass": None,  # a property of pods
-    "runtimeUser": 107,  # set at admission, as in KubeVirt, until a launcher reports its user
+    "qosClass": None,  # only pods have a QoS class
+    "runtimeUser": 107,  # set by admission, as in KubeVirt; a launcher later reports the actual user
     "virtualMachineRevisionName": "revision-start-vm-",
     "volumeStatus": None,
 }

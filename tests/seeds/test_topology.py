@@ -46,7 +46,7 @@ PREFER_CORES = build_preference(
         ),
     ],
 )
-def test_preference_or_instance_type_decides_the_vcpu_topology(
+def test_preference_or_instance_type_determines_the_vcpu_topology(
     given: JsonObject, command: tuple[str, ...], cpu: JsonObject
 ) -> None:
     instancetype = build_instancetype(

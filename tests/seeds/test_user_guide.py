@@ -27,7 +27,7 @@ def start(vm: Any, *objects: Any) -> JsonObject:
     return tree
 
 
-def test_disk_bus_of_the_vm_is_kept_and_the_other_disk_gets_the_preferred_bus() -> None:
+def test_preferred_disk_bus_is_set_only_on_the_disk_without_a_bus() -> None:
     preference = build_preference(
         "example-preference-disk-virtio",
         namespace="default",
@@ -54,7 +54,7 @@ CSMALL_DATA = {"apiVersion": "", "spec": "eyJjcHUiOnsiZ3Vlc3QiOjF9LCJtZW1vcnkiOn
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["changed", "deleted"])
-def test_restart_uses_the_revision_after_the_instancetype_changed(live: bool) -> None:
+def test_start_uses_the_revision_if_the_instancetype_was_changed_or_deleted(live: bool) -> None:
     changed = build_instancetype("csmall", namespace="default", cpu={"guest": 8}, memory={"guest": "8Gi"})
     matcher = {"kind": "VirtualMachineInstancetype", "name": "csmall", "revisionName": REVISION}
     vm = build_vm(name="vm-cirros-csmall", instancetype=matcher)
@@ -112,7 +112,7 @@ def test_fedora_example_can_be_expanded() -> None:
     }
 
 
-def test_fedora_example_is_annotated_with_its_namespaced_kinds() -> None:
+def test_instance_of_the_fedora_example_is_annotated_with_namespaced_kinds() -> None:
     vm = build_fedora()
     metadata, _ = make_instance(vm, get_shape(vm, Objects([CMEDIUM, FEDORA]).find), firmware_uuid=UUID)
     assert metadata.annotations == {

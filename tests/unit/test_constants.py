@@ -1,4 +1,4 @@
-"""Keys of labels, annotations and finalizers are defined in one module each."""
+"""Each key of a label, annotation or finalizer is defined in exactly one module."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src/virtshape"
 _KEY = re.compile(r"[a-z0-9.-]+\.(?:io|com)/(?!v\d)[A-Za-z0-9._/-]+")
-"""Matches a key with a domain prefix, but no API version."""
+"""Matches keys with a domain prefix, but not API versions."""
 
 
 def test_each_label_annotation_or_finalizer_key_is_in_one_module() -> None:

@@ -1,4 +1,4 @@
-"""Every setting of the KubeVirt object has an effect, or is in the list of those without one and causes a warning."""
+"""Every setting of the KubeVirt object has an effect, or is listed as without effect and causes a warning."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from tests.support.build import build_spec, build_vm
 from tests.support.instances import build_vmi
 
 from virtshape.admission.checkresult import require_valid
-from virtshape.admission.configuration import evaluate_configuration
-from virtshape.admission.rules.configured import check_configured
+from virtshape.admission.kubevirtobject import evaluate_configuration
+from virtshape.admission.rules.clusterconfiguration import check_configured
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.description import describe
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -20,7 +20,7 @@ from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
 from virtshape.api.kubevirt.noeffect import NO_EFFECT, has_effect
 from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.build import build_launcher_pod
-from virtshape.controllers.pods.state import build_state_claim
+from virtshape.controllers.pods.persistentstateclaim import build_state_claim
 from virtshape.controllers.vm.liveupdate import set_hotplug_limits
 from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.controllers.vmi.nodefit import measure_demand
@@ -97,7 +97,7 @@ def show_nodes(configuration: KubeVirtConfiguration) -> JsonObject:
 
 
 class Effect(NamedTuple):
-    """The effect of a setting: the result without the setting and with it."""
+    """The effect of a setting: the observed result without the setting and with it."""
 
     setting: object
     observe: Callable[[KubeVirtConfiguration], Any]
@@ -192,21 +192,26 @@ EFFECTS: dict[str, Effect] = {
 CONTROLLERS = "tests/integration/controllers"
 TESTED_ELSEWHERE = {
     "instancetype.missingReference": f"{CONTROLLERS}/test_references.py::test_vm_waits_for_its_instancetype",
-    "instancetype.referencePolicy": f"{CONTROLLERS}/test_references.py::test_reference_policy_expands_vms",
+    "instancetype.referencePolicy": (
+        f"{CONTROLLERS}/test_references.py::test_reference_policy_decides_which_vms_are_expanded"
+    ),
     "instancetype.revisionName": (
         f"{CONTROLLERS}/test_status_revisions.py::test_spec_is_never_written_and_the_vm_keeps_its_revision"
+    ),
+    "instancetype.revisionSharing": (
+        f"{CONTROLLERS}/test_shared_revisions.py::test_vms_of_a_namespace_share_one_revision_of_each_object"
     ),
     "commonInstancetypesDeployment.enabled": (
         f"{CONTROLLERS}/test_catalog_sync.py::test_disabled_catalog_is_removed_except_changed_objects"
     ),
     "developerConfiguration.disabledFeatureGates": (
-        "tests/unit/engine/test_hostaccess.py::test_field_requires_its_feature_gate"
+        "tests/unit/engine/test_hostaccess.py::test_host_access_field_requires_its_feature_gate"
     ),
     "seccompConfiguration.virtualMachineInstanceProfile.customProfile.runtimeDefaultProfile": (
-        "tests/unit/controllers/pods/test_build.py::test_configured_seccomp_profile"
+        "tests/unit/controllers/pods/test_build.py::test_launcher_pod_has_the_configured_seccomp_profile"
     ),
 }
-"""Settings whose effect cannot be shown in this table, and the test of their effect."""
+"""Settings whose effect cannot be shown in the table above, each with the test that shows its effect."""
 
 DEPRECATED = {
     "configuration.network.permitSlirpInterface": (
@@ -220,7 +225,7 @@ DEPRECATED = {
 
 
 def list_settings(struct: type[Struct]) -> Iterator[tuple[str, bool]]:
-    """Return the path of every setting, and whether it has an effect."""
+    """Yield the path of every setting, and True if it has an effect."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     for field in info.fields:
@@ -244,19 +249,19 @@ def nest(path: str, value: object) -> JsonObject:
     return {first: nest(rest, value) if rest else value}
 
 
-def test_every_setting_is_tested_or_in_the_list_of_those_without_effect() -> None:
+def test_every_setting_is_tested_or_listed_as_without_effect() -> None:
     effective = {path for path, has in list_settings(KubeVirtConfiguration) if has}
     assert effective == {*EFFECTS, *TESTED_ELSEWHERE}
 
 
 @pytest.mark.parametrize(("path", "effect"), EFFECTS.items(), ids=EFFECTS)
-def test_setting_has_its_effect(path: str, effect: Effect) -> None:
+def test_each_setting_has_its_expected_effect(path: str, effect: Effect) -> None:
     configured = from_tree(nest(path, effect.setting), KubeVirtConfiguration)
     assert (effect.observe(KubeVirtConfiguration()), effect.observe(configured)) == (effect.without, effect.result)
 
 
 @pytest.mark.parametrize(("path", "test"), TESTED_ELSEWHERE.items(), ids=TESTED_ELSEWHERE)
-def test_test_of_a_setting_exists_and_sets_it(path: str, test: str) -> None:
+def test_listed_test_of_a_setting_exists_and_sets_the_setting(path: str, test: str) -> None:
     file, _, name = test.partition("::")
     functions = read_functions(ROOT / file)
     assert name in functions
@@ -270,7 +275,7 @@ def read_functions(file: Path) -> dict[str, ast.AST]:
 
 
 def list_words(name: str, functions: dict[str, ast.AST]) -> set[str]:
-    """Return the strings, keywords and names in a function and in the functions of its module that it calls."""
+    """Return the strings, keywords and names in a function and in functions of the same module that it calls."""
     words: set[str] = set()
     waiting, seen = [name], set[str]()
     while waiting:
@@ -287,7 +292,7 @@ def list_words(name: str, functions: dict[str, ast.AST]) -> set[str]:
 @pytest.mark.parametrize("path", [path for path, has in list_settings(KubeVirtSpec) if not has])
 def test_setting_without_effect_causes_a_warning(path: str) -> None:
     found = evaluate_configuration({"spec": nest(path, make_value(path))}, None).violations
-    assert require_valid(found) == [DEPRECATED.get(path, f"spec.{path}: not supported by virtshape: no effect")]
+    assert require_valid(found) == [DEPRECATED.get(path, f"spec.{path}: not supported by virtshape; it has no effect")]
 
 
 def make_value(path: str) -> object:
@@ -306,22 +311,22 @@ def make_value(path: str) -> object:
         case inspect.DictType():
             return {}
         case inspect.StructType(fields=fields):
-            return {each.encode_name: "1G" for each in fields if each.required}  # only quantities are required
+            return {each.encode_name: "1G" for each in fields if each.required}  # all required fields are quantities
         case inspect.StrType():
             return "x"
         case _:
             return True if isinstance(info, inspect.BoolType) else 1
 
 
-def test_every_name_in_the_list_is_a_field() -> None:
+def test_every_setting_listed_as_without_effect_is_a_field() -> None:
     for struct, names in NO_EFFECT.items():
         info = inspect.type_info(struct)
         assert isinstance(info, inspect.StructType)
         assert names <= {field.encode_name for field in info.fields}, struct
 
 
-def test_description_of_a_setting_without_effect_says_so() -> None:
+def test_description_says_that_a_setting_has_no_effect() -> None:
     texts = describe(KubeVirtConfiguration).fields
-    mark = "Not supported by virtshape: no effect."
+    mark = "Not supported by virtshape; it has no effect."
     assert texts["migrations"] == f"Settings of live migrations. {mark}"
     assert not texts["cpu_model"].endswith(mark)

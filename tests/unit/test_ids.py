@@ -1,4 +1,4 @@
-"""Ids of parametrized tests: the content of objects, short enough to read."""
+"""IDs of parametrized tests: they show the content of objects and are short."""
 
 from typing import NamedTuple
 

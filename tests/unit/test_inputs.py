@@ -1,4 +1,4 @@
-"""Expansion and checks do not modify their inputs, and changes of a result do not reach the inputs."""
+"""Expansion and checks do not modify their inputs, and changes to a result do not modify the inputs."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.admission import check_vm
+from tests.support.admission import check_vm, mutate_vm
 from tests.support.build import (
     build_flavor,
     build_flavor_preference,
@@ -16,7 +16,6 @@ from tests.support.build import (
 )
 from tests.support.strategies import structs
 
-from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import decode, encode
 from virtshape.api.instancetype import v1beta2
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -32,10 +31,9 @@ from virtshape.controllers.vm.newvmi import make_instance
 from virtshape.engine.apply import apply
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape
-from virtshape.engine.instance import apply_instance_defaults
+from virtshape.engine.vmidefaults import apply_instance_defaults
 from virtshape.offline.expander import Expander
 from virtshape.offline.objects import Objects
-from virtshape.resolve.search import run_search
 
 UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
 GROUP = "instancetype.kubevirt.io/v1beta2"
@@ -85,7 +83,7 @@ def build_rich_vm(name: str = "vm1", **vm: Any) -> VirtualMachine:
 
 @st.composite
 def vms(draw: st.DrawFn) -> VirtualMachine:
-    """Generate VMs that set every part of the domain but their size."""
+    """Generate VMs that set every part of the domain except the size."""
     vm = build_vm(instancetype="type", preference="preference", template=TEMPLATE)
     assert vm.spec.template.spec is not None
     domain = vm.spec.template.spec.domain
@@ -187,36 +185,36 @@ def test_expansion_does_not_depend_on_earlier_expansions() -> None:
 def test_modified_expansion_result_does_not_affect_the_next(vm: JsonObject, objects: list[Model]) -> None:
     expander = Expander(objects)
     untouched = expander.expand(encode(build_rich_vm("second", **vm)))
-    spoil(json.loads(expander.expand(encode(build_rich_vm("first", **vm)))))
+    clear_tree(json.loads(expander.expand(encode(build_rich_vm("first", **vm)))))
     first = decode(expander.expand(encode(build_rich_vm("first", **vm))), VirtualMachine)
-    spoil_struct(first)
+    clear_struct(first)
     assert expander.expand(encode(build_rich_vm("second", **vm))) == untouched
 
 
-def test_mutate_vm_modifies_only_its_copy() -> None:
+def test_mutate_vm_modifies_only_its_argument() -> None:
     preference = build_preference("preference", **RICH_PREFERENCE)
     vm = build_rich_vm(preference="preference")
     copy = decode(encode(vm), VirtualMachine)
     before = encode(vm), encode(preference)
-    assert run_search(mutate_vm(copy), Objects([preference]).find).vm is copy
+    assert mutate_vm(copy, Objects([preference])).vm is copy
     assert encode(copy) != before[0]
     assert (encode(vm), encode(preference)) == before
 
 
-def spoil(tree: Any) -> None:
-    """Empty a tree recursively."""
+def clear_tree(tree: Any) -> None:
+    """Remove all items from a tree, recursively."""
     children = list(tree.values()) if isinstance(tree, dict) else list(tree)
     for child in children:
         if isinstance(child, dict | list):
-            spoil(child)
+            clear_tree(child)
     tree.clear()
 
 
-def spoil_struct(value: Any) -> None:
+def clear_struct(value: Any) -> None:
     """Unset every field of a struct recursively."""
     for name in value.__struct_fields__:
         child = getattr(value, name)
         for item in child if isinstance(child, list) else [child]:
             if isinstance(item, Model):
-                spoil_struct(item)
+                clear_struct(item)
         setattr(value, name, None)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from tests.support.containers import build_index, build_layer, build_layout, digest, write_archive, write_tree
+from tests.support.objects import object_from_tree
 from tests.support.webserver import Request, Response, serve
 
-from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
@@ -61,7 +61,7 @@ def test_layer_that_unpacks_to_too_many_bytes_is_refused(tmp_path: Path, monkeyp
         images.fetch_disk(NAME)
 
 
-async def test_upload_that_stalls_is_ended_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stalled_upload_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receiving, "STALL_SECONDS", 0.05)
 
     async def read_nothing() -> bytes:
@@ -84,7 +84,7 @@ IMAGE_LIMITS = {
     "hidden names": (
         "MAX_HIDDEN_BYTES",
         {"etc/.wh.passwd": b"", "disk/one.img": b"x" * 512},
-        "hides more than 3 bytes",
+        "exceed the limit of 3 bytes",
     ),
 }
 
@@ -100,23 +100,23 @@ def test_image_with_too_many_files_or_whiteouts_is_refused(
         images.fetch_disk(NAME)
 
 
-def test_short_whiteouts_count_with_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_for_whiteouts_of_image_layers_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "MAX_HIDDEN_BYTES", 50_000)
     content = {f".wh.{number}": b"" for number in range(1000)}
     source = write_tree(tmp_path / "layout", build_layout({"": [build_layer(content)]}))
     images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
-    with pytest.raises(RefusedImageError, match="hides more than 50000 bytes"):
+    with pytest.raises(RefusedImageError, match="exceed the limit of 50000 bytes"):
         images.fetch_disk(NAME)
 
 
-def test_disk_of_too_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_volume_with_oversized_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 8)
     (tmp_path / "key").write_bytes(b"x" * 9)
     with pytest.raises(UnusableVolumeError, match="larger than 8 bytes"):
         files.read_files(tmp_path)
 
 
-def test_number_of_reported_problems_is_limited() -> None:
+def test_number_of_reported_decode_problems_is_limited() -> None:
     unknown = {f"field{number}": 1 for number in range(MAX_PROBLEMS + 50)}
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": unknown}
     with pytest.raises(DecodeError) as refused:
@@ -162,7 +162,7 @@ def test_depth_of_registry_indexes_is_limited(tmp_path: Path) -> None:
     assert len(server.requests) == 4
 
 
-def test_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_request_to_a_silent_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "SILENCE_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
@@ -176,7 +176,7 @@ def make_image(path: Path) -> Path:
 
 
 def make_qemu_img_hang(directory: Path, monkeypatch: pytest.MonkeyPatch, subcommand: str) -> None:
-    """Put a qemu-img on PATH that never ends for one subcommand."""
+    """Prepend a qemu-img to PATH that hangs when it is run with the given subcommand."""
     program = directory / "bin" / "qemu-img"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\n[ "$1" = {subcommand} ] && exec sleep 600\nexec {shutil.which("qemu-img")} "$@"\n')
@@ -185,7 +185,7 @@ def make_qemu_img_hang(directory: Path, monkeypatch: pytest.MonkeyPatch, subcomm
 
 
 @pytest.mark.parametrize(("constant", "subcommand"), [("_SECONDS", "info"), ("_CHECK_SECONDS", "check")])
-def test_inspection_of_an_image_is_limited_in_time(
+def test_inspection_of_an_image_has_a_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str, subcommand: str
 ) -> None:
     image = make_image(tmp_path / "image")
@@ -195,7 +195,7 @@ def test_inspection_of_an_image_is_limited_in_time(
         inspection.inspect_image(image)
 
 
-def test_conversion_of_an_image_is_limited_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversion_of_an_image_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = make_image(tmp_path / "image")
     make_qemu_img_hang(tmp_path, monkeypatch, "convert")
     monkeypatch.setattr(qcow2, "_CONVERT_SECONDS", 0.2)
@@ -203,13 +203,13 @@ def test_conversion_of_an_image_is_limited_in_time(tmp_path: Path, monkeypatch: 
         qcow2.convert(image, "qcow2", tmp_path / "raw", "raw")
 
 
-def test_names_of_volumes_are_limited() -> None:
+def test_length_of_volume_names_is_limited() -> None:
     assert layout.validate_name("n" * 200) == "n" * 200
     with pytest.raises(StorageError, match="is not a valid name"):
         layout.validate_name("n" * 201)
 
 
-async def test_answer_of_a_launcher_process_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_length_of_a_launcher_response_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controlclient, "MAX_LINE_BYTES", 1000)
 
     async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The pytest plugins of this project: failing skipped tests in CI, grouping by worker, and time limits."""
+"""The pytest plugins of this project: skipped tests fail in CI, tests are grouped by worker, and time is limited."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.deadline import OTHER_SECONDS, UNIT_SECONDS, get_limit, limit
 from tests.support.documents import ROOT
-from tests.support.parallel import APART, HEAVY, SLOW, TOGETHER, find_group
+from tests.support.parallel import APART, HEAVY, MAX_WORKERS, SLOW, TOGETHER, count_workers, find_group
 from tests.support.skipping import IMPOSSIBLE
 
 SKIPPED = f"""
@@ -71,8 +71,25 @@ def test_every_path_in_the_scheduling_tables_exists(path: str) -> None:
         ("tests/docs/test_server_documents.py::test_a[b]", "tests/docs/test_server_documents.py::test_a[b]"),
     ],
 )
-def test_tests_with_shared_slow_fixtures_share_a_worker(nodeid: str, group: str) -> None:
+def test_scheduling_group_of_a_test_is_its_module_unless_configured(nodeid: str, group: str) -> None:
     assert find_group(nodeid) == group
+
+
+@pytest.mark.parametrize(
+    ("paths", "cpus", "workers"),
+    [
+        (["tests/unit"], 2, 2),
+        (["tests/unit/engine", "tests/unit/api/test_codec.py::test_a"], 2, 2),
+        (["tests", "src", "docs", "README.md"], 2, 4),
+        (["tests/unit", "tests/e2e"], 2, 4),
+        (["tests/e2e"], 16, MAX_WORKERS),
+        (["tests/unit"], 16, MAX_WORKERS),
+    ],
+)
+def test_number_of_workers_exceeds_the_number_of_cpus_unless_only_unit_tests_run(
+    paths: list[str], cpus: int, workers: int
+) -> None:
+    assert count_workers(paths, cpus) == workers
 
 
 async def test_async_test_that_waits_forever_fails() -> None:

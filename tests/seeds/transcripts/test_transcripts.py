@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.kubectl import list_kubectls
-from tests.support.transcript import play
+from tests.support.transcript import run_transcript
 from tests.support.transcriptterminal import Terminal
 from tests.support.upprocess import System
 
@@ -23,7 +23,7 @@ TRANSCRIPTS = sorted(HERE.glob("*/*.console"))
 
 @pytest.fixture(scope="module", params=list_kubectls())
 def kubectl(request: pytest.FixtureRequest) -> Path:
-    """The oldest and the newest kubectl; the transcripts also need jq."""
+    """Return the path of the oldest or the newest kubectl; skip the tests if jq is missing."""
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed: see the package jq")
     path: Path = request.param
@@ -32,7 +32,7 @@ def kubectl(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def open_terminal(kubectl: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Terminal]]:
-    """Return a function that opens the terminal of a document with a separate server, or reuses the open one."""
+    """Yield a function that returns the terminal of a document; the first call for a document starts its server."""
     with ExitStack() as stack:
 
         @cache
@@ -56,4 +56,4 @@ def opened(document: str, kubectl: Path, directory: Path) -> Iterator[Terminal]:
 def test_transcript_commands_print_the_documented_output(
     open_terminal: Callable[[str], Terminal], transcript: Path
 ) -> None:
-    play(open_terminal(transcript.parent.name), transcript)
+    run_transcript(open_terminal(transcript.parent.name), transcript)
