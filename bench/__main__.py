@@ -1,5 +1,5 @@
 """
-Run benchmarks by name: `python -m bench expand`, or all of them.
+Run the benchmarks named on the command line (`python -m bench expand`), or all of them.
 
 Each benchmark is a module with a function `main`, which prints its results.
 """
@@ -7,7 +7,7 @@ Each benchmark is a module with a function `main`, which prints its results.
 import importlib
 import sys
 
-NAMES = ("expand", "lint", "server", "control", "guests", "cluster", "web")
+NAMES = ("start", "expand", "lint", "server", "control", "guests", "cluster", "web", "scrape")
 
 
 def main() -> int:

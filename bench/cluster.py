@@ -17,32 +17,32 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tests.cluster.components.installation import ComponentProcess, Installation
+from tests.cluster.components.installation import LEADER, ComponentProcess, Installation
 from tests.cluster.install import retry
 from tests.support.controlplane import ControlPlane
 from tests.support.controlplanebinaries import Binaries, find_binaries
 from tests.support.kubectl import Kubectl, find_kubectls
 
-from bench.control import Caller
-from bench.peer import insist, issue_token
+from bench.control import ApiConnection
+from bench.peer import issue_token, require_success
 from bench.running import aim_load, cpu_seconds, write_page
 from virtshape.cluster.manifests.webhooks import IGNORE_LABEL
 
 STARTED = 1_000
 VMS = 10_000
-CALM_SECONDS = 3.0
+IDLE_SECONDS = 3.0
 NAMESPACES = ("bench-1", "bench-2")
 FOLLOWED = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACES[1]}"
-HISTOGRAM = "virtshape_webhook_duration_seconds_bucket"
+HISTOGRAM = "controller_runtime_webhook_latency_seconds_bucket"
 AT_WORK = ("--log-level=info", "--lease-seconds=15", "--renew-seconds=10", "--retry-seconds=2")
-COLUMNS = ("work", "kube-apiserver alone", "with our webhooks", "they add", "KubeVirt's add, as recorded")
+COLUMNS = ("work", "kube-apiserver alone", "with our webhooks", "they add", "KubeVirt's webhooks add (recorded)")
 RECORDED = {
     "create1": ("create a VM, one client", "11 / 30 ms (15 / 52 for 3.9 / 22)"),
     "create16": ("create a VM, 16 clients", "138 / 339 ms (184 / 567 for 46 / 228)"),
 }
 
 
-class Ground(NamedTuple):
+class MeasuredCluster(NamedTuple):
     """The cluster to measure, and its load generator."""
 
     site: Installation
@@ -77,28 +77,28 @@ class Ground(NamedTuple):
         return path
 
     def set_admission(self, *, asked: bool) -> None:
-        """Enable or disable our webhooks for these namespaces."""
+        """Enable or disable our webhooks for the benchmark's namespaces."""
         self.site.kubectl("label", "namespace", *NAMESPACES, f"{IGNORE_LABEL}{'-' if asked else '=ignore'}")
-        time.sleep(1)  # until the API server has noticed
+        time.sleep(1)  # time for the API server to notice the label
 
 
-class Followed:
-    """Records when VMs and their instances were first seen."""
+class InstanceWatcher:
+    """Watches VMs and their instances, and records when each was first seen."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, cluster: MeasuredCluster) -> None:
         self.seen: dict[str, dict[str, float]] = {"virtualmachines": {}, "virtualmachineinstances": {}}
         for plural in self.seen:
-            threading.Thread(target=self._follow, args=(Caller(ground), plural), daemon=True).start()
+            threading.Thread(target=self._follow, args=(ApiConnection(cluster), plural), daemon=True).start()
 
-    def _follow(self, caller: Caller, plural: str) -> None:
-        with contextlib.suppress(OSError):  # the server stops first
-            for line in caller.watch(f"{FOLLOWED}/{plural}"):
+    def _follow(self, connection: ApiConnection, plural: str) -> None:
+        with contextlib.suppress(OSError):  # the watch breaks when the API server stops, before this thread ends
+            for line in connection.watch(f"{FOLLOWED}/{plural}"):
                 name = re.search(rb'"name":"(vm-\d+)"', line)
                 if name is not None:
                     self.seen[plural].setdefault(name[1].decode(), time.perf_counter())
 
     def wait_for(self, count: int) -> list[float]:
-        """Wait until this many instances exist; return the seconds from each VM to its instance, in ascending order."""
+        """Wait until this many instances exist; return the sorted seconds between each VM and its instance."""
         vms, instances = self.seen.values()
         while len(instances) < count:
             time.sleep(0.05)
@@ -106,13 +106,13 @@ class Followed:
 
     @property
     def seconds(self) -> float:
-        """The seconds from the first VM to the last instance."""
+        """The seconds from the creation of the first VM to the creation of the last instance."""
         vms, instances = self.seen.values()
         return max(instances.values()) - min(vms.values())
 
 
 def main() -> None:
-    """Run all measurements and print them."""
+    """Run all measurements; print the results and write them to docs/performance.md."""
     binaries, folder, kubectls = find_binaries(), os.environ.get("VIRTSHAPE_BENCH"), find_kubectls()
     if not isinstance(binaries, Binaries) or not folder or not kubectls:
         reason = binaries if isinstance(binaries, str) else "set VIRTSHAPE_BENCH, and put a kubectl on PATH"
@@ -123,52 +123,54 @@ def main() -> None:
         with ControlPlane(binaries, path / "plane", with_controllers=False, durable=True) as plane:
             kubectl = Kubectl(list(kubectls.values())[-1], plane.kubeconfig, path, namespace="")
             installation = Installation(plane, kubectl, path)
-            lines = list(measure(Ground(installation, issue_token(plane), pathlib.Path(folder, "load.py"), path)))
+            lines = list(
+                measure(MeasuredCluster(installation, issue_token(plane), pathlib.Path(folder, "load.py"), path))
+            )
     print("\n".join(lines))
     write_page("cluster", lines)
 
 
-def measure(ground: Ground) -> Iterator[str]:
-    """Yield the lines of tables with all results."""
-    ground.site.install()
-    with ground.site.running("webhook", "--log-level=info") as webhook:
-        ground.site.wait_until_trusted()
-        create_namespaces(ground)
+def measure(cluster: MeasuredCluster) -> Iterator[str]:
+    """Run all measurements and yield the results as lines of Markdown tables."""
+    cluster.site.install()
+    with cluster.site.running("webhook", "--log-level=info") as webhook:
+        cluster.site.wait_until_trusted()
+        create_namespaces(cluster)
         yield f"| {' | '.join(COLUMNS)} |"
         yield "| --- " * len(COLUMNS) + "|"
-        yield from measure_admission(ground, webhook)
+        yield from measure_admission(cluster, webhook)
         yield ""
-        with ground.site.running("controller", *AT_WORK) as controller:
-            retry(lambda: _insist(controller.read_metric("virtshape_leader") == 1))
+        with cluster.site.running("controller", *AT_WORK) as controller:
+            retry(lambda: _insist(controller.read_metric(LEADER) == 1))
             yield "| work | goal | virtshape |"
             yield "| --- | --- | --- |"
-            yield from measure_starts(ground, webhook, controller)
-            yield from measure_memory(ground, controller)
+            yield from measure_starts(cluster, webhook, controller)
+            yield from measure_memory(cluster, controller)
 
 
-def create_namespaces(ground: Ground) -> None:
+def create_namespaces(cluster: MeasuredCluster) -> None:
     """Create the namespaces and their default service accounts, which a controller manager would create."""
-    ask = ground.site.plane.request
+    ask = cluster.site.plane.request
     for name in NAMESPACES:
-        insist(ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}))
-        insist(ask("POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}}))
+        require_success(ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}))
+        require_success(ask("POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}}))
 
 
-def measure_admission(ground: Ground, webhook: ComponentProcess) -> Iterator[str]:
+def measure_admission(cluster: MeasuredCluster, webhook: ComponentProcess) -> Iterator[str]:
     """Measure VM creation without and with our webhooks, and the latency of the webhooks."""
-    ground.set_admission(asked=False)
-    ground.run("setup,create1,delcoll", "--n", "200")  # warm up before both measurements
-    alone = ground.run("create1,create16,delete16,delcoll")
-    ground.set_admission(asked=True)
+    cluster.set_admission(asked=False)
+    cluster.run("setup,create1,delcoll", "--n", "200")  # warm up before both measurements
+    alone = cluster.run("create1,create16,delete16,delcoll")
+    cluster.set_admission(asked=True)
     before = read_histogram(webhook)
     asked: dict[str, Any] = {}
     cpu: dict[str, float] = {}
     for phase in RECORDED:
         used = read_cpu(webhook)
-        asked |= ground.run(phase)
+        asked |= cluster.run(phase)
         cpu[phase] = (read_cpu(webhook) - used) * 1000 / asked[phase]["n"]
     counts = {bound: count - before[bound] for bound, count in read_histogram(webhook).items()}
-    ground.run("delete16,delcoll")
+    cluster.run("delete16,delcoll")
     for phase, (label, recorded) in RECORDED.items():
         added = " / ".join(f"{asked[phase][key] - alone[phase][key]:.1f}" for key in ("p50_ms", "p99_ms"))
         both = f"{describe(alone[phase])} | {describe(asked[phase])}"
@@ -183,25 +185,25 @@ def measure_admission(ground: Ground, webhook: ComponentProcess) -> Iterator[str
 
 
 def describe(result: dict[str, Any]) -> str:
-    """Return latencies, throughput, and the CPU time of the API server and etcd."""
+    """Return latencies, throughput, and the CPU time of the API server and etcd, as text for the table."""
     cpu = sum(result["srv_cpu_ms_per_op"].values())
     return f"{result['p50_ms']:.1f} / {result['p99_ms']:.1f} ms, {result['ops_s']:.0f}/s, {cpu:.1f} ms of CPU"
 
 
-def measure_starts(ground: Ground, webhook: ComponentProcess, controller: ComponentProcess) -> Iterator[str]:
+def measure_starts(cluster: MeasuredCluster, webhook: ComponentProcess, controller: ComponentProcess) -> Iterator[str]:
     """Create VMs as fast as the API accepts them; measure the time until their instances are created."""
-    plane = ground.site.plane
-    followed = Followed(ground)
+    plane = cluster.site.plane
+    watcher = InstanceWatcher(cluster)
     before = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
     calls_before = max(read_histogram(webhook).values())
-    ground.run("create16", "--n", str(STARTED), load=ground.change_load(('"Halted"', '"Always"')))
-    waits = followed.wait_for(STARTED)
-    wait_until_calm(controller)
+    cluster.run("create16", "--n", str(STARTED), load=cluster.change_load(('"Halted"', '"Always"')))
+    waits = watcher.wait_for(STARTED)
+    wait_until_idle(controller)
     after = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
     asked, ours, theirs = ((now - then) * 1000 / STARTED for now, then in zip(after, before, strict=True))
     took = f"{waits[STARTED // 2]:.2f} / {waits[STARTED * 99 // 100]:.2f} s"
     yield f"| VM create to instance create, {STARTED:,} VMs from 16 clients, p50 / p99 | - | {took} |"
-    yield f"| until all {STARTED:,} instances exist | - | **{followed.seconds:.1f} s** |"
+    yield f"| until all {STARTED:,} instances exist | - | **{watcher.seconds:.1f} s** |"
     yield f"| CPU for a VM until its pod waits for a node: our controller | - | **{ours:.1f} ms** |"
     yield f"| the same: our webhook | - | {asked:.1f} ms |"
     yield f"| the same: kube-apiserver and etcd | - | {theirs:.0f} ms |"
@@ -209,23 +211,23 @@ def measure_starts(ground: Ground, webhook: ComponentProcess, controller: Compon
     yield f"| webhook calls per VM | - | {calls:.1f} |"
 
 
-def measure_memory(ground: Ground, controller: ComponentProcess) -> Iterator[str]:
+def measure_memory(cluster: MeasuredCluster, controller: ComponentProcess) -> Iterator[str]:
     """Measure the controller's memory with many VMs, after it has reconciled all of them."""
     yield f"| controller's memory, {STARTED:,} VMs with instances and pods | - | {read_memory(controller)} |"
-    ground.set_admission(asked=False)
-    shifted = ground.change_load(('n = f"vm-{i:05d}"', f'n = f"vm-{{i + {STARTED}:05d}}"'))
-    ground.run("create16", "--n", str(VMS - STARTED), load=shifted)
-    wait_until_calm(controller)
+    cluster.set_admission(asked=False)
+    shifted = cluster.change_load(('n = f"vm-{i:05d}"', f'n = f"vm-{{i + {STARTED}:05d}}"'))
+    cluster.run("create16", "--n", str(VMS - STARTED), load=shifted)
+    wait_until_idle(controller)
     yield f"| controller's memory, {VMS:,} VMs, {STARTED:,} of which run | - | **{read_memory(controller)}** |"
 
 
-def wait_until_calm(controller: ComponentProcess) -> None:
-    """Wait until the controller has been almost idle for a while."""
+def wait_until_idle(controller: ComponentProcess) -> None:
+    """Wait until the controller has used less than 2 % of a core for IDLE_SECONDS."""
     before = read_cpu(controller)
     while True:
-        time.sleep(CALM_SECONDS)
+        time.sleep(IDLE_SECONDS)
         now = read_cpu(controller)
-        if now - before < CALM_SECONDS / 50:
+        if now - before < IDLE_SECONDS / 50:
             return
         before = now
 
@@ -244,7 +246,7 @@ def read_histogram(worker: ComponentProcess) -> dict[float, int]:
     """Return the cumulative number of webhook responses by upper bound in seconds."""
     counts: dict[float, int] = {}
     for line in worker.request("/metrics")[1].splitlines():
-        found = re.fullmatch(rf'{HISTOGRAM}\{{path="/admit/.*le="(.*)"\}} (\d+)', line)
+        found = re.fullmatch(rf'{HISTOGRAM}\{{le="(.*)",webhook="/admit/.*"\}} (\d+)\.0', line)
         if found is not None:
             bound = float(found[1])
             counts[bound] = counts.get(bound, 0) + int(found[2])

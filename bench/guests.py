@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bench.control import NAMESPACE, Caller, Followed
-from bench.running import COMMANDS, Running, resident_megabytes, started, write_page
+from bench.control import NAMESPACE, ApiConnection, InstanceWatcher, TimeLimit
+from bench.running import COMMANDS, RunningServer, resident_megabytes, started, write_page
 from virtshape.launcher.images.demo.build import ensure_demo_guest
 
 ROUNDS = 15
@@ -32,20 +32,20 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 
 
 def main() -> None:
-    """Run all measurements and print them."""
+    """Run all measurements; print the results and write them to docs/performance.md."""
     with tempfile.TemporaryDirectory() as scratch:
         data = pathlib.Path(scratch, "data")
         copy_demo_guest(data)
         lines = ["| work | goal | virtshape |", "| --- | --- | --- |"]
         with started(data, "--launcher", "qemu") as server:
-            caller = Caller(server)
+            connection = ApiConnection(server)
             try:
-                wait_for(lambda: caller.ask("GET", "/api/v1/nodes")["items"], "a node")
-                lines += measure_start(caller, server, data, pathlib.Path(scratch))
-                lines += measure_many(caller, data)
-                lines += measure_clones(caller, pathlib.Path(scratch), data)
-            finally:  # guests outlive their server
-                remove_all(caller)
+                wait_for(lambda: connection.ask("GET", "/api/v1/nodes")["items"], "a node")
+                lines += measure_start(connection, server, data, pathlib.Path(scratch))
+                lines += measure_many(connection, data)
+                lines += measure_clones(connection, pathlib.Path(scratch), data)
+            finally:  # guests would continue to run after the server stops
+                remove_all(connection)
     print("\n".join(lines))
     write_page("guests", lines)
 
@@ -73,48 +73,50 @@ def build_vm(name: str, run_strategy: str = "Halted") -> dict[str, Any]:
     }
 
 
-def measure_start(caller: Caller, server: Running, data: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
-    """Measure the time from the start request to the running instance, compared with plain QEMU, and the memory."""
-    caller.post(f"{NAMESPACE}/virtualmachines", build_vm("timed"))
+def measure_start(
+    connection: ApiConnection, server: RunningServer, data: pathlib.Path, scratch: pathlib.Path
+) -> Iterator[str]:
+    """Measure the time from start request to running instance, compared with plain QEMU, and the launcher's memory."""
+    connection.post(f"{NAMESPACE}/virtualmachines", build_vm("timed"))
     ours, bare, own, shared = [], [], [], []
     for number in range(ROUNDS + 1):
-        seconds, report = start_once(caller, server, data)
+        seconds, report = start_once(connection, server, data)
         alone = time_bare(report["qemu_pid"], scratch / f"bare-{number}")
         if number:  # the first start fills caches
             ours.append(seconds)
             bare.append(alone)
             own.append(private_megabytes(report["launcher_pid"]))
             shared.append(resident_megabytes(report["launcher_pid"]))
-        stop(caller, "timed")
+        stop(connection, "timed")
     beyond = statistics.median(mine - alone for mine, alone in zip(ours, bare, strict=True))
     middle, alone = statistics.median(ours), statistics.median(bare)
     details = f"{middle * 1000:.0f} ms, {alone * 1000:.0f} ms of which are QEMU alone"
     yield f"| VM start to its guest running, beyond QEMU alone | 300 ms | **{beyond * 1000:.0f} ms** ({details}) |"
     details = f"{statistics.median(shared):.0f} MB with what all launcher processes share"
     yield f"| resident memory of a guest beyond QEMU | 45 MB | **{statistics.median(own):.0f} MB** ({details}) |"
-    caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/timed")
+    connection.ask("DELETE", f"{NAMESPACE}/virtualmachines/timed")
 
 
-def start_once(caller: Caller, server: Running, data: pathlib.Path) -> tuple[float, dict[str, Any]]:
+def start_once(connection: ApiConnection, server: RunningServer, data: pathlib.Path) -> tuple[float, dict[str, Any]]:
     """Start the VM; return the seconds until its instance runs, and the report of its launcher process."""
-    followed = Followed(server)
-    time.sleep(0.3)  # until the watch is established
+    watcher = InstanceWatcher(server)
+    time.sleep(0.3)  # time for the watch to be established
     begin = time.perf_counter()
-    caller.ask("PUT", f"{ACTIONS}/virtualmachines/timed/start")
-    followed.wait_for(1)
-    seconds = followed.running["timed"] - begin
-    return seconds, read_report(caller, data, "timed")
+    connection.ask("PUT", f"{ACTIONS}/virtualmachines/timed/start")
+    watcher.wait_for(1, TimeLimit())
+    seconds = watcher.running["timed"] - begin
+    return seconds, read_report(connection, data, "timed")
 
 
-def read_report(caller: Caller, data: pathlib.Path, name: str) -> dict[str, Any]:
+def read_report(connection: ApiConnection, data: pathlib.Path, name: str) -> dict[str, Any]:
     """Return the launcher process's report on its guest."""
-    uid = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances/{name}")["metadata"]["uid"]
+    uid = connection.ask("GET", f"{NAMESPACE}/virtualmachineinstances/{name}")["metadata"]["uid"]
     report: dict[str, Any] = json.loads((data / "guests" / uid / "report.json").read_text())
     return report
 
 
 def time_bare(pid: int, directory: pathlib.Path) -> float:
-    """Start a guest's QEMU again without a launcher, with separate sockets; return the seconds until it runs."""
+    """Run the QEMU command of a guest again, with its own sockets and no launcher; return the seconds until it runs."""
     directory.mkdir()
     arguments = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
     command = make_bare(arguments, directory)
@@ -133,7 +135,7 @@ def time_bare(pid: int, directory: pathlib.Path) -> float:
 
 
 def make_bare(arguments: list[str], directory: pathlib.Path) -> list[str]:
-    """Return the command line without disk locks, and with sockets in a directory instead of libvirt's descriptors."""
+    """Return QEMU's command line for a start without libvirt: with sockets in a directory, and without disk locks."""
     command: list[str] = []
     rest = iter(arguments)
     for word in rest:
@@ -178,44 +180,44 @@ def private_megabytes(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
+def measure_many(connection: ApiConnection, data: pathlib.Path) -> Iterator[str]:
     """Start many guests at once; measure the time until all of them run, and until all have booted."""
     names = [f"guest-{number:02d}" for number in range(AT_ONCE)]
     begin = time.perf_counter()
     for name in names:
-        caller.post(f"{NAMESPACE}/virtualmachines", build_vm(name, "Always"))
-    wait_for(lambda: count_running(caller) >= AT_ONCE, "all guests to run")
+        connection.post(f"{NAMESPACE}/virtualmachines", build_vm(name, "Always"))
+    wait_for(lambda: count_running(connection) >= AT_ONCE, "all guests to run")
     running = time.perf_counter() - begin
-    logs = [data / "guests" / uid / "serial0.log" for uid in list_uids(caller)]
+    logs = [data / "guests" / uid / "serial0.log" for uid in list_uids(connection)]
     wait_for(lambda: all('{"sockets"' in log.read_text(errors="replace") for log in logs), "all guests to boot")
     booted = time.perf_counter() - begin
-    failures = AT_ONCE - count_running(caller)
-    memory = [private_megabytes(read_report(caller, data, name)["launcher_pid"]) for name in names]
+    failures = AT_ONCE - count_running(connection)
+    memory = [private_megabytes(read_report(connection, data, name)["launcher_pid"]) for name in names]
     cores = os.cpu_count()
     outcome = f"{failures} failures; all run after {running:.1f} s, all have booted after {booted:.0f} s"
     yield f"| {AT_ONCE} guests of 128 MiB at once, on {cores} cores | no failure | **{outcome}** |"
     yield f"| memory of their launcher processes, each | 45 MB | **{statistics.median(memory):.0f} MB** |"
-    remove_all(caller)
+    remove_all(connection)
 
 
-def count_running(caller: Caller) -> int:
+def count_running(connection: ApiConnection) -> int:
     """Return the number of running instances; raise RuntimeError if a guest has failed."""
-    items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
+    items = connection.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
     failed = [
-        one for one in caller.ask("GET", "/api/v1/namespaces/default/events")["items"] if one["reason"] == "Failed"
+        one for one in connection.ask("GET", "/api/v1/namespaces/default/events")["items"] if one["reason"] == "Failed"
     ]
     if failed:
         raise RuntimeError(f"a guest failed: {failed[0]['message']}")
     return sum(one.get("status", {}).get("phase") == "Running" for one in items)
 
 
-def list_uids(caller: Caller) -> list[str]:
+def list_uids(connection: ApiConnection) -> list[str]:
     """Return the UIDs of all instances."""
-    items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
+    items = connection.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
     return [one["metadata"]["uid"] for one in items]
 
 
-def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) -> Iterator[str]:
+def measure_clones(connection: ApiConnection, scratch: pathlib.Path, data: pathlib.Path) -> Iterator[str]:
     """Measure the time to clone a claim of 1 GiB, with a tenth of it and with all of it filled."""
     for name, filled, share in (("tenth", GIB // 10, "a tenth of it data"), ("whole", GIB, "all of it data")):
         image = scratch / f"{name}.img"
@@ -223,8 +225,8 @@ def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) ->
         subprocess.run(
             [COMMANDS / "virtshape", "image", "add", name, image, "--data-dir", data], check=True, capture_output=True
         )
-        os.sync()  # pending writes of the image are not part of the clone
-        seconds = min(clone_once(caller, name, number) for number in range(3))
+        os.sync()  # flush the image first, so that its pending writes do not slow down the clone
+        seconds = min(clone_once(connection, name, number) for number in range(3))
         yield f"| clone of a claim of 1 GiB, {share} | 1 s | **{seconds:.2f} s** |"
 
 
@@ -236,7 +238,7 @@ def write_image(image: pathlib.Path, filled: int) -> None:
         file.truncate(GIB)
 
 
-def clone_once(caller: Caller, source: str, number: int) -> float:
+def clone_once(connection: ApiConnection, source: str, number: int) -> float:
     """Clone a claim; return the seconds until it is ready."""
     name = f"{source}-{number}"
     body = {
@@ -246,26 +248,28 @@ def clone_once(caller: Caller, source: str, number: int) -> float:
         "spec": {"source": {"pvc": {"name": source, "namespace": "default"}}, "storage": {}},
     }
     begin = time.perf_counter()
-    caller.post(f"{CDI}/datavolumes", body)
+    connection.post(f"{CDI}/datavolumes", body)
     wait_for(
-        lambda: caller.ask("GET", f"{CDI}/datavolumes/{name}").get("status", {}).get("phase") == "Succeeded", name, 0.01
+        lambda: connection.ask("GET", f"{CDI}/datavolumes/{name}").get("status", {}).get("phase") == "Succeeded",
+        name,
+        0.01,
     )
     seconds = time.perf_counter() - begin
-    caller.ask("DELETE", f"{CDI}/datavolumes/{name}")
+    connection.ask("DELETE", f"{CDI}/datavolumes/{name}")
     return seconds
 
 
-def stop(caller: Caller, name: str) -> None:
+def stop(connection: ApiConnection, name: str) -> None:
     """Stop a VM and wait until its instance is gone."""
-    caller.ask("PUT", f"{ACTIONS}/virtualmachines/{name}/stop")
-    wait_for(lambda: not list_uids(caller), "the guest to stop")
+    connection.ask("PUT", f"{ACTIONS}/virtualmachines/{name}/stop")
+    wait_for(lambda: not list_uids(connection), "the guest to stop")
 
 
-def remove_all(caller: Caller) -> None:
+def remove_all(connection: ApiConnection) -> None:
     """Delete all VMs and wait until their instances are gone."""
-    for vm in caller.ask("GET", f"{NAMESPACE}/virtualmachines")["items"]:
-        caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/{vm['metadata']['name']}")
-    wait_for(lambda: not list_uids(caller), "the deletion of all guests")
+    for vm in connection.ask("GET", f"{NAMESPACE}/virtualmachines")["items"]:
+        connection.ask("DELETE", f"{NAMESPACE}/virtualmachines/{vm['metadata']['name']}")
+    wait_for(lambda: not list_uids(connection), "the deletion of all guests")
 
 
 def wait_for(holds: Callable[[], Any], what: str, pause: float = 0.05) -> None:

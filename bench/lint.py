@@ -17,6 +17,7 @@ from typing import NamedTuple
 from bench.samples import build_vm
 from virtshape.api.yaml import write_yaml
 from virtshape.offline.lint import Run
+from virtshape.offline.lint.run import count_cpus
 
 COUNTS = (1_000, 10_000, 100_000)
 PER_FILE = 100
@@ -69,7 +70,7 @@ def measure(folder: str, count: int) -> Measured:
 def lint_folder(folder: str, count: int) -> None:
     """Lint the folder, check the result, and print the seconds and the peak memory in kilobytes."""
     start = time.perf_counter()
-    run = Run([folder])
+    run = Run([folder], processes=count_cpus())
     findings = list(run.find())
     seconds = time.perf_counter() - start
     assert not findings, findings[:3]

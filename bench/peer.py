@@ -39,7 +39,7 @@ class LoadResults(NamedTuple):
 
 
 def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str, *, kubevirt: bool) -> LoadResults | None:
-    """Run the load on etcd and kube-apiserver, with virt-api if wanted; return None if a program is missing."""
+    """Load kube-apiserver, with virt-api if `kubevirt` is set; return the results, or None if a program is missing."""
     binaries, virt_api = find_binaries(), find_built("virt-api")
     if not isinstance(binaries, Binaries):
         print(f"  kube-apiserver not measured: {binaries}")
@@ -62,7 +62,7 @@ def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str, *, ku
 
 @contextlib.contextmanager
 def run_admission(plane: ControlPlane, virt_api: pathlib.Path | None) -> Iterator[list[Child]]:
-    """Run virt-api if it is given, otherwise create our CRDs; yield all processes of the server."""
+    """Run virt-api, or only create our CRDs if `virt_api` is None; yield all server processes."""
     if virt_api is None:
         define_kinds(plane)
         yield [plane.etcd, plane.apiserver]
@@ -72,23 +72,23 @@ def run_admission(plane: ControlPlane, virt_api: pathlib.Path | None) -> Iterato
 
 
 def define_kinds(plane: ControlPlane) -> None:
-    """Create all our CRDs and wait until they are served."""
+    """Create all our CRDs and wait until VMs are served."""
     for tree in build_parts(Options(cdi=True))["crds"]:
         plain = {**tree, "spec": {**tree["spec"], "conversion": {"strategy": "None"}}}
-        insist(plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", plain))
+        require_success(plane.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", plain))
     while plane.request("GET", "/apis/kubevirt.io/v1/virtualmachines")[0] != 200:
         time.sleep(0.2)
 
 
 def issue_token(plane: ControlPlane) -> str:
     """Return a token with cluster-admin permissions."""
-    insist(plane.request("POST", ACCOUNT, {"metadata": {"name": "bench"}}))
-    insist(plane.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", BINDING))
-    token: str = insist(plane.request("POST", f"{ACCOUNT}/bench/token", {"spec": {}}))["status"]["token"]
+    require_success(plane.request("POST", ACCOUNT, {"metadata": {"name": "bench"}}))
+    require_success(plane.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", BINDING))
+    token: str = require_success(plane.request("POST", f"{ACCOUNT}/bench/token", {"spec": {}}))["status"]["token"]
     return token
 
 
-def insist(answer: tuple[int, Any]) -> Any:
+def require_success(answer: tuple[int, Any]) -> Any:
     """Return the created object; raise RuntimeError if the request failed."""
     code, made = answer
     if code != 201:

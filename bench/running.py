@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 COMMANDS = pathlib.Path(sys.executable).parent
 
 
-class Running(NamedTuple):
+class RunningServer(NamedTuple):
     """A started server, and how long its start took."""
 
     process: subprocess.Popen[str]
@@ -24,7 +24,7 @@ class Running(NamedTuple):
     seconds: float
 
 
-def run_load(load: pathlib.Path, server: Running, *arguments: str) -> str:
+def run_load(load: pathlib.Path, server: RunningServer, *arguments: str) -> str:
     """Run the load generator against a server; return its output."""
     return aim_load(load, server.url, server.token, f"server={server.process.pid}", *arguments)
 
@@ -36,7 +36,7 @@ def aim_load(load: pathlib.Path, url: str, token: str, pids: str, *arguments: st
 
 
 @contextmanager
-def started(directory: pathlib.Path, *arguments: str) -> Iterator[Running]:
+def started(directory: pathlib.Path, *arguments: str) -> Iterator[RunningServer]:
     """Run a server with this data directory and these options during the `with` block."""
     begin = time.perf_counter()
     command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0", *arguments]
@@ -51,7 +51,7 @@ def started(directory: pathlib.Path, *arguments: str) -> Iterator[Running]:
         url, token = re.search(r"server: (\S+)", kubeconfig), re.search(r"token: (\S+)", kubeconfig)
         assert url is not None
         assert token is not None
-        yield Running(process, url[1].strip('"'), token[1].strip('"'), seconds)
+        yield RunningServer(process, url[1].strip('"'), token[1].strip('"'), seconds)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

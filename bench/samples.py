@@ -36,7 +36,7 @@ def read_recorded(name: str) -> bytes | None:
 
 
 def build_vm(number: int) -> JsonObject:
-    """Return a VM whose fields and size vary with the number."""
+    """Return a VM whose fields vary with the number."""
     volumes: list[JsonObject] = [{"name": "root", "containerDisk": {"image": f"registry.example/os:{number}"}}]
     volumes += [{"name": f"data{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(number % 4)]
     devices: JsonObject = {"disks": [{"name": "root", "disk": {"bus": "sata"}}]} if number % 3 == 0 else {}

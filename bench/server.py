@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bench.peer import LoadResults, measure_peer
-from bench.running import Running, resident_megabytes, run_load, started, write_page
+from bench.running import RunningServer, resident_megabytes, run_load, started, write_page
 
 PHASES = (
     "setup,create1,create16,get1,get16,list,patch1,patch16,apply16,status16,expand16,fanlag,fanout,delete16,delcoll"
@@ -26,7 +26,7 @@ BATCH = 5_000
 
 
 class Target(NamedTuple):
-    """A phase, its label and our goal."""
+    """A phase of the load generator, its label in the table, and our goal."""
 
     phase: str
     label: str
@@ -58,7 +58,7 @@ PROCESS_TARGETS = (
 
 
 def main() -> None:
-    """Run all measurements and print them."""
+    """Run all measurements; print the results and write them to docs/performance.md."""
     folder = os.environ.get("VIRTSHAPE_BENCH")
     if not folder:
         print("  not measured: set VIRTSHAPE_BENCH to the folder with load.py")
@@ -98,7 +98,7 @@ def measure_load(load: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
 
 
 def describe_peer(target: Target, peer: LoadResults | None) -> str:
-    """Return a peer's result, and the CPU time of all its processes per operation."""
+    """Return a peer's result and the CPU time of all its processes per operation, or "-" if there is no result."""
     result = None if peer is None else peer.phases.get(target.phase)
     if result is None or "errors" in result:
         return "-"
@@ -130,7 +130,7 @@ def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]
             yield f"| {there:,} | {rate} | {server.seconds:.2f} s |"
 
 
-def create_more(load: pathlib.Path, server: Running, start: int, count: int) -> str:
+def create_more(load: pathlib.Path, server: RunningServer, start: int, count: int) -> str:
     """Create this many VMs with new names; return the throughput."""
     program = load.read_text().replace('n = f"vm-{i:05d}"', f'n = f"vm-{{i + {start}:06d}}"')
     shifted = pathlib.Path(tempfile.gettempdir(), f"load-{os.getpid()}.py")

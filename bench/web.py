@@ -1,5 +1,5 @@
 """
-The web console in headless Chromium: time until a list is drawn, transferred bytes, and frames while it scrolls.
+The web console in headless Chromium: time until a list is drawn, transferred bytes, and the frame rate of scrolling.
 
 The server has 1,000 instance types and 5,000 VMs, and runs without controllers. The benchmark prints a table and writes
 it to docs/performance.md.
@@ -13,8 +13,8 @@ from typing import NamedTuple, Self
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 from tests.support.webpages import FLAGS, find_chromium, sign_in
 
-from bench.control import NAMESPACE, Caller
-from bench.running import Running, started, write_page
+from bench.control import NAMESPACE, ApiConnection
+from bench.running import RunningServer, started, write_page
 
 INSTANCETYPES = 1_000
 VMS = 5_000
@@ -64,7 +64,7 @@ class Load(NamedTuple):
 
 
 def main() -> None:
-    """Run all measurements and print them."""
+    """Run all measurements; print the results and write them to docs/performance.md."""
     chromium = find_chromium()
     if chromium is None:
         raise SystemExit("chromium is missing: tools/browser/install.sh installs it")
@@ -78,7 +78,7 @@ def main() -> None:
         few = measure_loads(browser, server, "instancetypes")
         lines.append(f"| transferred for the first page, compressed | 300 KB | **{few.kilobytes:.0f} KB** |")
         lines.append(f"| first useful paint, built-in catalog | 1 s | **{describe(few)}** |")
-        fill(Caller(server))
+        fill(ApiConnection(server))
         for path, what in (("instancetypes", f"{INSTANCETYPES:,} instance types"), ("vms", f"{VMS:,} VMs")):
             lines.append(f"| first useful paint, {what} | | **{describe(measure_loads(browser, server, path))}** |")
             lines.append(f"| scrolling through {what} | 60 frames/s | **{measure_scrolling(browser, server, path)}** |")
@@ -87,11 +87,11 @@ def main() -> None:
     write_page("web", lines)
 
 
-def fill(caller: Caller) -> None:
-    """Create instance types of ten series, and VMs that use them."""
+def fill(connection: ApiConnection) -> None:
+    """Create instance types of ten series, and VMs that use an instance type of the catalog."""
     for number in range(INSTANCETYPES):
         spec = {"cpu": {"guest": 1 + number % 64}, "memory": {"guest": f"{1 + number % 200}Gi"}}
-        caller.post(CATALOG, describe_object("VirtualMachineClusterInstancetype", f"b{number % 10}.{number}", spec))
+        connection.post(CATALOG, describe_object("VirtualMachineClusterInstancetype", f"b{number % 10}.{number}", spec))
     for number in range(VMS):
         volume = {"name": "root", "containerDisk": {"image": "registry.example/os"}}
         spec = {
@@ -100,7 +100,7 @@ def fill(caller: Caller) -> None:
             "template": {"spec": {"domain": {"devices": {}}, "volumes": [volume]}},
         }
         tree = describe_object("VirtualMachine", f"vm-{number}", spec) | {"apiVersion": "kubevirt.io/v1"}
-        caller.post(f"{NAMESPACE}/virtualmachines", tree)
+        connection.post(f"{NAMESPACE}/virtualmachines", tree)
 
 
 def describe_object(kind: str, name: str, spec: dict[str, object]) -> dict[str, object]:
@@ -108,9 +108,9 @@ def describe_object(kind: str, name: str, spec: dict[str, object]) -> dict[str, 
 
 
 class OpenPage:
-    """A page of the console in a new browser context, with its list drawn; the `with` block closes it."""
+    """A page of the console in a new browser context, after its list was drawn; closed by its `with` block."""
 
-    def __init__(self, browser: Browser, server: Running, path: str) -> None:
+    def __init__(self, browser: Browser, server: RunningServer, path: str) -> None:
         context = browser.new_context(base_url=server.url, ignore_https_errors=True, viewport=VIEWPORT)
         context.add_init_script(RECORD_PAINT)
         sign_in(context, server.url, server.token)
@@ -133,7 +133,7 @@ class OpenPage:
         self.page.context.close()
 
 
-def measure_loads(browser: Browser, server: Running, path: str) -> Load:
+def measure_loads(browser: Browser, server: RunningServer, path: str) -> Load:
     """Load a page several times; return the median of each measurement."""
     loads = []
     for _ in range(LOADS):
@@ -147,7 +147,7 @@ def describe(load: Load) -> str:
     return f"{load.row / 1000:.2f} s, {load.cpu:.0f} ms of CPU (title after {load.frame / 1000:.2f} s)"
 
 
-def measure_scrolling(browser: Browser, server: Running, path: str) -> str:
+def measure_scrolling(browser: Browser, server: RunningServer, path: str) -> str:
     """Scroll a list; return the frames per second, the p99 of frame times, and the CPU time per frame, as text."""
     with OpenPage(browser, server, path) as opened:
         before = opened.measure_cpu()
