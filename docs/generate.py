@@ -21,13 +21,14 @@ from virtshape.cli.virtshape import virtshape
 FOLDER = Path(__file__).parent
 VIRTCTL = """# virtctl
 
-The command for users of VMs, with KubeVirt's names, flags and messages. It works with `virtshape up`, with virtshape on
-a cluster and with a KubeVirt cluster. `kubectl virt ...` is the same command as a kubectl plugin. For completion run
-`source <(virtctl completion bash)`, or kubectl's `source <(kubectl completion bash)`.
+`virtctl` is the command for users of VMs. It has the names, flags and messages of KubeVirt's virtctl, and works with
+`virtshape up`, with virtshape on a cluster and with a KubeVirt cluster. `kubectl virt ...` runs the same command as a
+kubectl plugin. To enable completion, run `source <(virtctl completion bash)`, or `source <(kubectl completion bash)`
+for the plugin.
 
-Exit status: 0 success, 1 rejected or failed, 2 invalid command line, 3 command not available, 130 interrupted. Errors
-go to standard error, with what to do next; results go to standard output. This page is generated from the help of the
-commands.
+The exit status is 0 for success, 1 for a failed or rejected request, 2 for an invalid command line, 3 for a command
+that is not available, and 130 after an interruption. Errors and the next step go to standard error, and results go to
+standard output. This page is generated from the help of the commands.
 """
 KINDS = (
     ("kubevirt.io/v1", "VirtualMachine"),
@@ -116,7 +117,8 @@ def write_kind(kind: Kind) -> str:
     """Return a page with all fields of a kind, struct by struct."""
     scope = "namespaced" if kind.namespaced else "cluster-wide"
     names = ", ".join(f"`{name}`" for name in (kind.plural, *kind.short_names))
-    parts = [f"# {kind.kind}\n\n`{kind.api_version}`, {scope}; {names}.\n"]
+    facts = f"This kind is {scope}. Its API version is `{kind.api_version}`. kubectl accepts these names: {names}."
+    parts = [f"# {kind.kind}\n\n{facts}\n"]
     seen: dict[str, type] = {}
     waiting = [kind.struct]
     while waiting:

@@ -1,4 +1,4 @@
-"""Tour: run the offline commands of the README on the example files and print their output."""
+"""Tour: run the offline commands of docs/get-started.md on the example files and print their output."""
 
 import shlex
 import subprocess
@@ -16,7 +16,7 @@ STOPS = (
 
 
 def main() -> int:
-    """Run all commands."""
+    """Run the commands in order; stop at an exit status other than 0 and 1, and return that status."""
     commands = Path(sys.executable).parent
     for number, (purpose, line) in enumerate(STOPS, 1):
         sys.stdout.write(f"\n{number}. {purpose}\n\n$ {line}\n")
