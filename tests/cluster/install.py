@@ -16,7 +16,7 @@ from virtshape.cluster.manifests.options import Options
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 WEBHOOK_KINDS = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
-TIMEOUT = 100.0
+TIMEOUT = 240.0
 
 
 def print_manifests(*arguments: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.controlplane import ControlPlane
 from tests.support.controlplanebinaries import NAMES, find_binaries
 
-TIMEOUT = 100.0
+TIMEOUT = 240.0
 
 
 def until(is_so: Callable[[], bool]) -> None:

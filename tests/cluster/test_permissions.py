@@ -19,7 +19,7 @@ from virtshape.cluster.manifests.options import Options
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
-TIMEOUT = 100.0
+TIMEOUT = 240.0
 VM: dict[str, Any] = {
     "apiVersion": "kubevirt.io/v1",
     "kind": "VirtualMachine",

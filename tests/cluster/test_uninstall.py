@@ -106,7 +106,7 @@ def test_uninstall_stops_guests_and_does_not_delete_vms_or_claims(kubectl: Kubec
         assert list_names(kubectl, resource, *OURS) == [], resource
     assert kubectl.run("get", "namespace", "virtshape-system").status != 0
     assert "virtualmachines.kubevirt.io" in list_names(kubectl, "crds", *OURS)
-    kubectl("delete", "vm", "web", "--timeout=60s")
+    kubectl("delete", "vm", "web", "--timeout=240s")
     retry(
         lambda: _expect(list_claims(kubectl), CLAIMS[:2])
     )  # the claim for TPM state belongs to the VM and is deleted with it

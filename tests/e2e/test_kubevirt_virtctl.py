@@ -23,7 +23,7 @@ from tests.support.virtctl import Virtctl
 from virtshape.api.model import JsonObject
 
 NAME = "asked-in-go"
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 MIB = 1 << 20
 MAX_ERROR_BODY_BYTES = 1024
 """Number of bytes that the client reads of the response to a failed WebSocket handshake."""

@@ -20,7 +20,7 @@ from tests.support.virtctl import Virtctl
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.demo.build import DemoGuest
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 NAME = "visited"
 
 

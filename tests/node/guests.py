@@ -77,7 +77,7 @@ class GuestNode:
     def wait_for_status(self, name: str, status: str) -> None:
         """Wait until the VM has this printable status."""
         wanted = f"--for=jsonpath={{.status.printableStatus}}={status}"
-        ran = self.kubectl.run("wait", f"vm/{name}", wanted, "--timeout=110s")
+        ran = self.kubectl.run("wait", f"vm/{name}", wanted, "--timeout=240s")
         assert ran.status == 0, self.describe(name)
 
     def read_shape(self, name: str) -> JsonObject:
@@ -163,7 +163,7 @@ class GuestNode:
 
     def delete(self, name: str, *, wait: bool = True) -> None:
         """Delete a VM; unless `wait` is False, wait until it no longer exists."""
-        self.kubectl("delete", "vm", name, "--timeout=110s", f"--wait={str(wait).lower()}")
+        self.kubectl("delete", "vm", name, "--timeout=240s", f"--wait={str(wait).lower()}")
 
     def describe(self, name: str) -> str:
         """Return the state of a VM, its pod and its console, for the message of a failed test."""

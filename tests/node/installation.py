@@ -11,7 +11,7 @@ from virtshape.api.model import JsonObject
 SYSTEM = "virtshape-system"
 COMPONENTS = ("webhook", "controller", "apiserver", "console")
 EMULATION = {"useEmulation": True}
-TIMEOUT = "--timeout=110s"
+TIMEOUT = "--timeout=240s"
 WEBHOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 WEBHOOK_SECONDS = 30
 

@@ -39,7 +39,7 @@ def run_kubevirt_specs(node: Node, cluster: Kubectl, directory: Path) -> Iterato
     """Prepare the cluster and run the specs in the background; yield their future results."""
     cluster.apply(*build_policy(), build_operator())
     cluster("label", "node", NAME, "kubevirt.io/schedulable=true", "cpumanager=true")
-    cluster.in_namespace("kubevirt")("wait", f"deployment/{OPERATOR}", "--for=condition=Available", "--timeout=100s")
+    cluster.in_namespace("kubevirt")("wait", f"deployment/{OPERATOR}", "--for=condition=Available", "--timeout=240s")
     ending = threading.Event()
     with ThreadPoolExecutor() as executor:
         executor.submit(repeat, DataVolumes(node.plane, partial(provision, node)).sync, ending)

@@ -51,7 +51,7 @@ def test_webhook_sets_defaults_and_rejects_conflicts_with_the_instance_type(inst
     refused["spec"]["template"]["spec"]["domain"]["cpu"] = {"cores": 2}
     message = installed.run_rejected("create", "-f", "-", stdin=json.dumps(refused))
     assert "VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance type" in message
-    installed.in_namespace("default")("delete", "vm", "first", "--timeout=100s")
+    installed.in_namespace("default")("delete", "vm", "first", "--timeout=240s")
 
 
 def test_no_write_of_a_client_fails_during_a_rollout(installed: Kubectl) -> None:
@@ -76,7 +76,7 @@ def test_no_write_of_a_client_fails_during_a_rollout(installed: Kubectl) -> None
         writer.join()
     assert failures == []
     assert written
-    installed.in_namespace("default")("delete", "vm", *written, "--timeout=100s")
+    installed.in_namespace("default")("delete", "vm", *written, "--timeout=240s")
 
 
 def test_killed_leader_is_restarted_and_its_lease_renewed(node: Node, installed: Kubectl) -> None:

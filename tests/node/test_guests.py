@@ -67,7 +67,7 @@ def test_running_guest_gets_more_vcpus_and_memory_while_a_port_is_forwarded(web:
         eventually(look, lambda: f"it does not grow: {read_now()} {web.describe(NAME)}")
     assert before["sockets"] == 2
     for reported in ("{.status.currentCPUTopology.sockets}=3", "{.status.memory.guestCurrent}=1536Mi"):
-        web.kubectl("wait", f"vmi/{NAME}", f"--for=jsonpath={reported}", "--timeout=100s")
+        web.kubectl("wait", f"vmi/{NAME}", f"--for=jsonpath={reported}", "--timeout=240s")
     assert web.get_instance(NAME)["metadata"]["uid"] == uid
     (grown,) = web.list_pods(NAME)
     assert grown["metadata"]["uid"] == pod["metadata"]["uid"]

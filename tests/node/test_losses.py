@@ -43,7 +43,7 @@ def test_drained_guest_starts_again_on_a_schedulable_node(steady: GuestNode, ins
     steady.delete("second", wait=False)
     before = steady.wait_until_running(NAME)
     options = ("--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=kubevirt.io=virt-launcher", "--force")
-    installed("drain", NODE, *options, "--timeout=100s")
+    installed("drain", NODE, *options, "--timeout=240s")
     steady.wait_for_status(NAME, "ErrorUnschedulable")
     installed("uncordon", NODE)
     steady.wait_until_running(NAME, other_than=before)

@@ -30,7 +30,7 @@ WATCHES = choose(short=500, long=5000)
 KIB_PER_WATCH = 160
 FILES = 200
 CONNECTIONS = FILES // 2
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from tests.support.upprocess import System
 
-REPLY_SECONDS: Final = 60.0
+REPLY_SECONDS: Final = 240.0
 MAX_HEAD_BYTES: Final = 4 * 1024 * 1024
 
 

@@ -17,7 +17,7 @@ import pytest
 from virtshape.launcher.images.demo.build import DemoGuest, Flavour, ensure_demo_guest
 from virtshape.launcher.images.errors import ImageError
 
-TIMEOUT: Final = 120.0
+TIMEOUT: Final = 600.0
 PROMPT: Final = "demo# "
 
 

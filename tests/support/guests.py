@@ -25,8 +25,8 @@ from virtshape.launcher.node.requirements import find_missing_packages
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor
 
-TIMEOUT: Final = 120.0
-BOOT_TIMEOUT: Final = 300.0
+TIMEOUT: Final = 300.0
+BOOT_TIMEOUT: Final = 600.0
 PROMPT: Final = "demo# "
 
 

@@ -19,7 +19,7 @@ import pytest
 from tests.support.manifests import write_manifest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 
 
 class KubectlResult(NamedTuple):

@@ -22,7 +22,7 @@ from virtshape.launcher.guest.libvirtdriver import configure_driver, open_connec
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534
-TIMEOUT = 60
+TIMEOUT = 240
 """Seconds until a request times out and the process is killed."""
 
 

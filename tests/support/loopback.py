@@ -26,7 +26,7 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.standalone.server import Settings, assemble
 
 HOST = "127.0.0.1"
-TIMEOUT = 60.0
+TIMEOUT = 240.0
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 
 
 class Terminal:

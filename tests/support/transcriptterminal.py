@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.support.kubectl import drop_namespace_of_deletion
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 
 _NAMES = {
     "kubectl": ("bin/kubectl", "bin/kubectl.sh", "cluster-up/kubectl.sh"),

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import yaml
 
 COMMAND = Path(sys.executable).parent / "virtshape"
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 
 R = TypeVar("R")
 

@@ -22,7 +22,7 @@ from virtshape.apiserver.auth.certificates import Authority, make_key
 
 NAMESPACE: Final = "kubevirt"
 SERVICE: Final = "virt-api"
-TIMEOUT: Final = 120.0
+TIMEOUT: Final = 300.0
 CREATED: Final = {
     "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "MutatingWebhookConfiguration": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",

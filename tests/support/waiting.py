@@ -12,7 +12,7 @@ from virtshape.client.rest import RestClient
 T = TypeVar("T", bound=Model)
 R = TypeVar("R")
 
-TIMEOUT_SECONDS: Final = 60.0
+TIMEOUT_SECONDS: Final = 240.0
 POLL_SECONDS: Final = 0.01
 
 

@@ -183,7 +183,7 @@ def _install(installation: Installation, port: int, authority: str) -> list[Json
     definitions = [one for one in build_definitions(Options(cdi=True)) if one["spec"]["group"] == "cdi.kubevirt.io"]
     installation.add(*definitions)
     names = [one["metadata"]["name"] for one in definitions]
-    installation.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=120s")
+    installation.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=240s")
     config = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDIConfig", "metadata": {"name": "config"}, "spec": {}}
     reported = {"status": {"uploadProxyURL": f"localhost:{port}", "uploadProxyCA": authority}}
     path = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs"
@@ -209,7 +209,7 @@ def _install(installation: Installation, port: int, authority: str) -> list[Json
         },
     }
     installation.add(service, served)
-    installation.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=120s")
+    installation.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=240s")
     return [served, service, *definitions]
 
 
@@ -219,7 +219,7 @@ def _expect(code: int, answer: tuple[int, JsonObject]) -> None:
 
 def _remove(installation: Installation, objects: list[JsonObject]) -> None:
     arguments = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-    installation.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=arguments)
+    installation.kubectl("delete", "--ignore-not-found", "--timeout=240s", "-f", "-", stdin=arguments)
 
 
 def _repeat(cdi: FakeCdi, ending: threading.Event) -> None:

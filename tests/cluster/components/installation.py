@@ -30,7 +30,7 @@ from virtshape.cluster.manifests.options import Options
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
 HOST = "127.0.0.1"
-TIMEOUT = 100.0
+TIMEOUT = 240.0
 LEADER = 'leader_election_master_status{name="virtshape-controller"}'
 LEFT_OUT = ("deployments", "monitoring")
 QUICK = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.3")

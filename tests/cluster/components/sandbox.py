@@ -18,7 +18,7 @@ from typing import Any
 
 from virtshape.api.launcherpod import ROOT
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 DEVICES = ("null", "zero", "full", "random", "urandom", "kvm", "net/tun", "vhost-net")
 TERMINATION_LOG = "dev/termination-log"
 AS_OTHERS = () if os.geteuid() == 0 else ("--user", "--map-current-user", "--keep-caps")

@@ -25,7 +25,7 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 
-TIMEOUT = 60.0
+TIMEOUT = 240.0
 GROUP = "/apis/subresources.kubevirt.io"
 pytestmark = pytest.mark.usefixtures("aggregated")
 

@@ -83,7 +83,7 @@ def guest(installation: Installation, node: Node, demo: DemoGuest, key: Path, ho
     kubectl.apply(build_claim("root"), build_claim("luggage"), build_guest(NAME, START, root="root", luggage="luggage"))
     wait_for_text(installation.plane, virtctl, node, NAME, BOOTED)
     yield virtctl
-    kubectl("delete", "vm", NAME, "--timeout=100s")
+    kubectl("delete", "vm", NAME, "--timeout=240s")
 
 
 @pytest.fixture(params=["virtshape", "kubevirt"])
@@ -254,7 +254,7 @@ def test_virtctl_pauses_and_unpauses_a_guest(installation: Installation, client:
     kubectl = installation.kubectl.in_namespace(PLACE)
     for action, status in (("pause", "Paused"), ("unpause", "Running")):
         assert client(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
-        kubectl("wait", f"vm/{NAME}", f"--for=jsonpath={{.status.printableStatus}}={status}", "--timeout=100s")
+        kubectl("wait", f"vm/{NAME}", f"--for=jsonpath={{.status.printableStatus}}={status}", "--timeout=240s")
 
 
 @pytest.mark.parametrize("action", ["soft-reboot", "reset"])
@@ -329,7 +329,7 @@ def test_vm_boots_from_an_uploaded_image(
     kubectl.apply(vm)
     assert kubectl.get("vm", "booted")["spec"]["instancetype"]["name"] == "u1.nano"
     wait_for_text(installation.plane, virtctl, node, "booted", PROMPT)
-    kubectl("delete", "vm", "booted", "--timeout=100s")
+    kubectl("delete", "vm", "booted", "--timeout=240s")
 
 
 def test_objects_of_an_upload_rejected_by_the_proxy_are_deleted(

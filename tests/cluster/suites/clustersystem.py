@@ -37,7 +37,7 @@ from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
-TIMEOUT = 60.0
+TIMEOUT = 240.0
 NAMESPACE = "default"
 LEFT = (
     f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines",

@@ -69,7 +69,7 @@ def collecting(installation: Installation) -> Installation:
     owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [reference]}}
     kubectl.apply(owned)
     kubectl("delete", "vminstancetype", "owner")
-    kubectl("wait", "configmap", "owned", "--for=delete", "--timeout=55s")
+    kubectl("wait", "configmap", "owned", "--for=delete", "--timeout=240s")
     return installation
 
 

@@ -73,7 +73,7 @@ def open_terminal(prepared: Installation, tmp_path_factory: pytest.TempPathFacto
 
     @cache
     def open_(document: str) -> Terminal:
-        prepared.kubectl.in_namespace("default")("delete", LEFT, "--all", "--timeout=60s")
+        prepared.kubectl.in_namespace("default")("delete", LEFT, "--all", "--timeout=240s")
         home = tmp_path_factory.mktemp(document) / "home"
         shutil.copytree(HERE / document, home)
         return Terminal(home, prepared.plane.kubeconfig, find_kubectl())

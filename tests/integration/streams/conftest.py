@@ -13,7 +13,7 @@ from tests.support.terminals import Terminal
 
 ROOT = Path(__file__).parents[3]
 VIRTCTL = Path(sys.executable).parent / "virtctl"
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -12,7 +12,7 @@ from virtshape.cluster.tls.sources import CertificateOptions
 from virtshape.supervise.supervisor import Supervisor
 
 HOST = "127.0.0.1"
-TIMEOUT = 60.0
+TIMEOUT = 240.0
 
 
 class NoCertificates:
