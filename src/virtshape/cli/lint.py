@@ -262,7 +262,7 @@ def fix_files(paths: Sequence[str], settings: "Settings") -> None:
         if run.write(file, before, corrected.text):
             fixed, files = fixed + len(corrected.fixed), files + 1
         else:
-            warn(f"{file.name} changed while it was checked, and was not corrected")
+            warn(f"{file.name} changed while it was being checked, so it was not corrected")
     click.echo(f"{count(fixed, 'finding')} corrected in {count(files, 'file')}", err=True)
 
 

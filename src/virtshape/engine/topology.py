@@ -112,7 +112,7 @@ def check_spread(
     over = "Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of"
     match across:
         case "SocketsCores":
-            divisor, divided_by = ratio, f"{over} {ratio}"
+            divisor, divided_by = ratio, f"the {over} {ratio} provided by the preference"
         case "CoresThreads":
             divisor, divided_by = ratio, f"the number of threads per core {ratio}"
         case "SocketsCoresThreads":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.store.errors import DatabaseError
+from virtshape.store.restore import mark_backup, renumber_restored
 
 VERSION: Final = 1
 SCHEMA: Final = """
@@ -61,7 +62,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
         migrate(connection, path)
-        renumber_copy(connection, time.time())
+        renumber_restored(connection, last_revision(connection), time.time())
     except sqlite3.Error as error:
         connection.close()
         raise unusable_file_error(path, error) from error
@@ -133,12 +134,11 @@ def last_revision(connection: sqlite3.Connection) -> int:
 
 
 def backup(source: sqlite3.Connection, target: Path) -> None:
-    """Copy a database, which may be in use, into a new file, and mark the file as a copy."""
+    """Copy a database, which may be in use, into a new file, and mark the file as a backup."""
     target.touch(0o600, exist_ok=False)
     with contextlib.closing(sqlite3.connect(target)) as copy, copy:
         source.backup(copy)
-        if copy.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone():
-            copy.execute("INSERT OR REPLACE INTO meta VALUES ('copied', 1)")
+        mark_backup(copy)
 
 
 def _replace_backup(source: sqlite3.Connection, target: Path) -> None:
@@ -152,23 +152,6 @@ def _replace_backup(source: sqlite3.Connection, target: Path) -> None:
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def renumber_copy(connection: sqlite3.Connection, now: float) -> None:
-    """
-    If the database is a copy that is opened for the first time, continue at revisions that no other copy has used.
-
-    The original, and other copies of it, may have used the next revisions already. Clients that know those revisions
-    must list again, so all earlier history is marked as compacted. The time in microseconds is higher than every
-    revision used before, because no store makes a million changes per second.
-    """
-    if connection.execute("SELECT 1 FROM meta WHERE name = 'copied'").fetchone() is None:
-        return
-    beginning = max(last_revision(connection) + 1, int(now * 1_000_000))
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute("UPDATE meta SET number = ? WHERE name = 'compacted'", (beginning,))
-    connection.execute("DELETE FROM meta WHERE name = 'copied'")
-    connection.execute("COMMIT")
 
 
 def measure_history(connection: sqlite3.Connection) -> int:

@@ -1,5 +1,5 @@
 """
-Sessions and one-time codes: a random secret in the client represents a credential.
+Sessions and one-time codes: the client holds a random secret instead of its credential.
 
 The credential is encrypted with a key derived from the secret, and the server keeps only a digest of the secret, so
 neither its memory nor the file of sessions contains tokens, codes or cookies.

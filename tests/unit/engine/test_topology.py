@@ -26,6 +26,7 @@ from virtshape.engine.topology import (
 )
 
 MAX_VCPUS = 2**32 - 1
+RATIO = "Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of"
 
 
 def prefer(name: str | None, ratio: int | None = None, across: str | None = None, legacy: int | None = None) -> Any:
@@ -166,21 +167,20 @@ def test_vcpus_of_an_instance_type_are_its_count_or_topology(tree: JsonObject | 
         pytest.param(
             5,
             prefer("spread"),
-            "by Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of 2",
+            f"by the {RATIO} 2 provided by the preference",
             id="odd over sockets and cores",
         ),
         pytest.param(5, prefer("spread", 2, "CoresThreads"), "by the number of threads per core 2", id="odd threads"),
         pytest.param(
             6,
             prefer("spread", 2, "SocketsCoresThreads"),
-            "by the number of threads per core 2 and "
-            "Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of 2",
+            f"by the number of threads per core 2 and {RATIO} 2",
             id="six over all three",
         ),
         pytest.param(
             4,
             prefer("spread", 0),
-            "by Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of 0",
+            f"by the {RATIO} 0 provided by the preference",
             id="ratio 0",
         ),
         pytest.param(5, prefer("spread", across="Nodes"), None, id="across unknown"),

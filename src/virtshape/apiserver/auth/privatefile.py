@@ -38,7 +38,11 @@ def read_private(path: Path) -> bytes:
 
 
 def make_private_directory(path: Path, *, exist_ok: bool = True) -> None:
-    """Create the directory durably and with access for its owner only; raise FileExistsError if it may not exist."""
+    """
+    Create the directory durably, accessible only to its owner.
+
+    Raise FileExistsError if it already exists and `exist_ok` is False.
+    """
     missing = [each for each in (path, *path.parents) if not each.exists()]
     path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=exist_ok)
     for each in missing:

@@ -21,7 +21,7 @@ from virtshape.cli.errors import suggest
 
 @dataclass(frozen=True)
 class DiskParameters:
-    """Parameters of an existing volume."""
+    """Parameters of a container disk or an existing claim."""
 
     src: str = required()
     name: str | None = None

@@ -4,6 +4,7 @@ import secrets
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -176,10 +177,23 @@ def read_keys(file: str | None, value: str | None) -> list[str]:
         step = "Use the file of the public key, such as id_ed25519.pub."
         raise ArgumentError("the key is a private key, which must not leave this machine", next_step=step)
     keys = [key for line in text.splitlines() if (key := line.strip()) and not key.startswith("#")]
-    if not keys or any(len(key.split()) < 2 for key in keys):
+    if not keys or not all(is_public_key(key) for key in keys):
         step = "For example: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA... user@host"
         raise ArgumentError("invalid SSH public key: must be a type and a key in base64", next_step=step)
     return keys
+
+
+def is_public_key(line: str) -> bool:
+    """Return True if the line contains a key type and a key, as in authorized_keys: options may precede them."""
+    return any(_has_type(key, kind) for kind, key in pairwise(line.split()))
+
+
+def _has_type(key: str, kind: str) -> bool:
+    """Return True if the key, in base64, begins with the length and the name of its type."""
+    try:
+        return b64decode(key, validate=True).startswith(len(kind).to_bytes(4, "big") + kind.encode())
+    except ValueError:
+        return False
 
 
 def is_same_key(line: str, key: str) -> bool:

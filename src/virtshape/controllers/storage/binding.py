@@ -118,7 +118,8 @@ def _decide_new(
         return Wait("ExternalProvisioning", message, warning=False)
     if spec.selector is not None:
         return Wait(
-            "ProvisioningFailed", "no existing volume matches spec.selector; claims with a selector get no new volume"
+            "ProvisioningFailed",
+            "no existing volume matches spec.selector; volumes are not provisioned for claims with a selector",
         )
     return Provision(of)
 

@@ -116,7 +116,7 @@ class _Process:
         try:
             self._run()
         except Exception as error:  # noqa: BLE001 - the guest keeps running, and another process can take over
-            _log.exception("launcher process failed; the server starts another one if the guest runs")
+            _log.exception("launcher process failed; the server will start another one if the guest is still running")
             if self._reports.report.qemu_pid is None:
                 message = f"the launcher process failed: {error!r}"
                 self._reports.publish(state="failed", reason="LauncherLost", message=message)

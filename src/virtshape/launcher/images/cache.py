@@ -99,7 +99,11 @@ class Cache:
         return disk if Path(disk.path).exists() else None
 
     def keep_disk(self, digest: str, path: str, file: Path, form: Literal["raw", "qcow2"], size: int) -> ContainerDisk:
-        """Move an inspected disk into the cache under its path in the image; write its description last."""
+        """
+        Move an inspected disk into the cache; the key is its path in the image.
+
+        The description is written last, so that an incomplete entry is never found.
+        """
         note = self._describe(digest, path)
         disk = ContainerDisk(str(note.with_suffix(".disk")), form, size, digest)
         _move(file, Path(disk.path))

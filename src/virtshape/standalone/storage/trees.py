@@ -51,9 +51,8 @@ class Usage:
         """Count bytes of a file, and check the limits of entries and bytes."""
         self.bytes += count
         if self._entries > self.most_entries:
-            raise RefusedImageError(
-                f"{self._what} has more than {self.most_entries} files and directories: request a larger claim"
-            )
+            advice = "request a larger claim" if self.most_entries < MAX_ENTRIES else "no claim can hold more"
+            raise RefusedImageError(f"{self._what} has more than {self.most_entries} files and directories: {advice}")
         if self.bytes > self._size:
             raise RefusedImageError(
                 f"{self._what} needs more than the {self._size} bytes of the claim: request a larger claim"

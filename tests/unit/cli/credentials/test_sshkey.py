@@ -5,13 +5,14 @@ from tests.support.commands import call_virtctl
 
 from virtshape.cli.credentials.sshkey import is_same_key, read_keys, without_keys
 
-KEY = "ssh-ed25519 AAAA"
-OTHER = "ssh-rsa BBBB jdoe@example"
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOne"
+OTHER = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB jdoe@example"
+RESTRICTED = f'no-pty,from="10.0.0.0/8" {OTHER}'
 
 
 def test_ssh_keys_are_read_from_a_file_without_comments(tmp_path: Path) -> None:
-    (tmp_path / "keys").write_text(f"# of jdoe\n\n  {KEY}  \n{OTHER}\n")
-    assert read_keys(str(tmp_path / "keys"), None) == [KEY, OTHER]
+    (tmp_path / "keys").write_text(f"# of jdoe\n\n  {KEY}  \n{OTHER}\n{RESTRICTED}\n")
+    assert read_keys(str(tmp_path / "keys"), None) == [KEY, OTHER, RESTRICTED]
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,9 @@ ERRORS = {
     "no key": ([], "exactly one of --file and --value is required"),
     "both": (["--value", KEY, "--file", "key.pub"], "exactly one of --file and --value is required"),
     "no public key": (["--value", "AAAA"], "invalid SSH public key"),
+    "two words": (["--value", "hello world"], "invalid SSH public key"),
+    "another type": (["--value", KEY.replace("ed25519", "rsa")], "invalid SSH public key"),
+    "not base64": (["--value", f"{KEY[:-1]}!"], "invalid SSH public key"),
     "private key": (["--value", "-----BEGIN OPENSSH PRIVATE KEY-----"], "the key is a private key"),
     "create and update": (["--value", KEY, "--create-secret", "--update-secret"], "are mutually exclusive"),
 }

@@ -17,7 +17,7 @@ def test_mount_contents_are_written_to_private_files(tmp_path: Path) -> None:
     assert modes == {0o600}
 
 
-def test_mount_files_of_an_earlier_start_are_removed(tmp_path: Path) -> None:
+def test_mount_files_from_a_previous_start_are_removed(tmp_path: Path) -> None:
     write_mounts(tmp_path / "mounts", {"settings": {"old": b"1"}})
     write_mounts(tmp_path / "mounts", {"settings": {"new": b"2"}})
     assert [path.name for path in (tmp_path / "mounts" / "settings").iterdir()] == ["new"]
