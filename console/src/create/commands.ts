@@ -12,6 +12,7 @@ export function kubectlCommand(vm: VirtualMachine): string {
 export function virtctlCommand(form: Form, namespace: string, open: { cpu: boolean; memory: boolean }): string {
   const flags = [
     ["--name", form.name],
+    ["--namespace", namespace],
     ["--run-strategy", form.starts ? "Always" : "Halted"],
     ...choiceFlags("instancetype", form.instancetype, volumeName(form)),
     ...choiceFlags("preference", form.preference, volumeName(form)),

@@ -113,7 +113,9 @@ _OPTIONS = [
         show_default=True,
         help="Seconds the guest may take to shut down.",
     ),
-    click.option("--memory", metavar="QUANTITY", help="Memory of the VM, without an instance type. [default: 512Mi]"),
+    click.option(
+        "--memory", metavar="QUANTITY", help="Memory of the VM, if no instance type sets it. [default: 512Mi]"
+    ),
     click.option(
         "--vcpus",
         type=Integer(1, 2**32 - 1),

@@ -9,6 +9,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session, Target, run_session
+from virtshape.cli.create.matchers import Matcher
 from virtshape.cli.errors import ArgumentError, CommandError
 from virtshape.cli.localserver import NoServerError
 from virtshape.cli.serverobjects import ServerObjects
@@ -23,13 +24,11 @@ SECONDS = 2.0
 FLAGS = {f"{TEMPLATE_ROOT}.domain.cpu.guest": "--vcpus", f"{TEMPLATE_ROOT}.domain.memory.guest": "--memory"}
 
 
-def validate_size(vm: VirtualMachine, target: Target) -> None:
-    """Raise ArgumentError if the VM's instance type is found and does not allow the VM's size."""
+def validate_size(vm: VirtualMachine, spec: VirtualMachineInstancetypeSpec) -> None:
+    """Raise ArgumentError if the VM's instance type does not allow the VM's size."""
     matcher, template = vm.spec.instancetype, vm.spec.template.spec
-    if matcher is None or not matcher.name or template is None:
+    if matcher is None or template is None:
         return
-    kind = KINDS_BY_NAME[matcher.kind or "virtualmachineclusterinstancetype"]
-    spec = _find_instancetype(kind, matcher.name, target)
     problems = []
     for problem in check_asked_size(template.domain, spec, TEMPLATE_ROOT):
         flag = FLAGS[problem.field]
@@ -39,7 +38,10 @@ def validate_size(vm: VirtualMachine, target: Target) -> None:
         raise ArgumentError(f"{matcher.name} does not allow this size", problems, step)
 
 
-def _find_instancetype(kind: str, name: str, target: Target) -> VirtualMachineInstancetypeSpec | None:
+def find_instancetype(matcher: Matcher, target: Target) -> VirtualMachineInstancetypeSpec | None:
+    """Return an instance type of the server or the catalog; None if it does not exist or cannot be read."""
+    kind, name = KINDS_BY_NAME[matcher.kind or "virtualmachineclusterinstancetype"], matcher.name or ""
+
     async def find(session: Session) -> list[Entry]:
         return await ServerObjects(session).find_sources(name, (kind,))
 

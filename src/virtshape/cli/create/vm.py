@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -30,7 +31,7 @@ from virtshape.cli.create.credentials import read_credentials
 from virtshape.cli.create.flags import VMFlags, vm_options
 from virtshape.cli.create.imports import OLDER_FLAGS, add_import, gather_imports
 from virtshape.cli.create.matchers import Matcher, infer_matcher, read_matcher
-from virtshape.cli.create.parameters import read_quantity
+from virtshape.cli.create.parameters import ParameterError, read_quantity
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.create.scope import random_name
 from virtshape.cli.create.volumes import Volumes, add_container_disk, add_pvc, add_sysprep
@@ -84,22 +85,22 @@ def command(output: str, **given: Any) -> None:
     Without bootorder, volumes boot in this order: container disks, PVCs, blank volumes, cloned PVCs,
     DataSources, imports.
 
-    With --instancetype and --vcpus, the size is checked against the limits of the instance type on the server, or in
-    the built-in catalog if no server is configured.
+    With --instancetype, the flags --vcpus and --memory set the sizes that the instance type leaves to each VM. The
+    sizes are checked against the limits of the instance type on the server, or in the built-in catalog if no server is
+    configured.
 
     If the output is a terminal and a server is configured, instance types and preferences that are deprecated or
     retired there cause a warning.
     """
     flags = VMFlags(**given)
     problems = Problems()
-    vm = build_vm(flags, problems)
+    instancetype = find_instancetype_of_sizes(flags)
+    vm = build_vm(flags, problems, instancetype)
     problems.raise_all()
-    if flags.vcpus is not None and flags.instancetype is not None:
-        # Imported here, because most calls do not need a connection.
+    if instancetype is not None:
         from virtshape.cli.create.sizelimits import validate_size
 
-        target = current_target(click.get_current_context())
-        validate_size(vm, target._replace(namespace=flags.namespace or ""))
+        validate_size(vm, instancetype)
     print_warnings(flags, vm)
     if sys.stdout.isatty():
         warn_of_lifecycle(vm)
@@ -114,9 +115,26 @@ def warn_of_lifecycle(vm: VirtualMachine) -> None:
         warn(problem.message)
 
 
-def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
-    """Build the VM; it is valid only if no problems were found."""
-    check_exclusive(flags, problems)
+def find_instancetype_of_sizes(flags: VMFlags) -> VirtualMachineInstancetypeSpec | None:
+    """Return the instance type that --vcpus or --memory is used with; None if there is none, or it is not found."""
+    if flags.instancetype is None or (flags.vcpus is None and flags.memory is None):
+        return None
+    # Imported here, because most calls do not need a connection.
+    from virtshape.cli.create.sizelimits import find_instancetype
+
+    try:
+        matcher = read_matcher(flags.instancetype, INSTANCETYPE_KINDS)
+    except ParameterError:
+        return None  # build_vm reports the error
+    target = current_target(click.get_current_context())
+    return find_instancetype(matcher, target._replace(namespace=flags.namespace or ""))
+
+
+def build_vm(
+    flags: VMFlags, problems: Problems, size_of: VirtualMachineInstancetypeSpec | None = None
+) -> VirtualMachine:
+    """Build the VM; it is valid only if no problems were found. `size_of` is the instance type, if it is known."""
+    check_exclusive(flags, problems, size_of)
     name = flags.name or random_name("vm")
     volumes = gather_volumes(flags, name, problems)
     credentials, cloud_init = read_credentials(flags.access_cred, collect_cloud_init(flags, problems), problems)
@@ -150,10 +168,11 @@ def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
     )
 
 
-def check_exclusive(flags: VMFlags, problems: Problems) -> None:
+def check_exclusive(flags: VMFlags, problems: Problems, size_of: VirtualMachineInstancetypeSpec | None) -> None:
     """Report flags that were given together although they are mutually exclusive."""
     sizes = ["--instancetype", "--infer-instancetype", "--infer-instancetype-from"]
-    if flags.vcpus is None:  # with --vcpus, the instance type leaves sizes to the VM, so --memory is allowed too
+    leaves_memory = size_of is not None and (size_of.memory is None or size_of.memory.guest is None)
+    if flags.vcpus is None and not leaves_memory:  # with --vcpus, the size is checked later
         sizes.insert(0, "--memory")
     problems.check_exclusive(flags.given, sizes)
     problems.check_exclusive(flags.given, ["--preference", "--infer-preference", "--infer-preference-from"])

@@ -184,6 +184,25 @@ def test_size_outside_the_limits_of_the_instancetype_is_rejected() -> None:
     ]
 
 
+def test_memory_outside_the_limits_of_the_instancetype_is_rejected_without_vcpus() -> None:
+    outcome = call_virtctl("create", "vm", "--instancetype=n1.custom", "--memory=1Ti")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "--memory '1Ti': the instance type allows " in outcome.err
+
+
+def test_memory_can_be_set_if_the_instancetype_leaves_only_memory_to_the_vm() -> None:
+    spec = _spec("--instancetype=o1.custom", "--memory=2Gi")
+    assert spec["instancetype"] == {"name": "o1.custom"}
+    assert spec["template"]["spec"]["domain"]["memory"] == {"guest": "2Gi"}
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "u1.medium"])
+def test_memory_is_rejected_unless_the_instancetype_is_known_to_leave_it_to_the_vm(name: str) -> None:
+    outcome = call_virtctl("create", "vm", f"--instancetype={name}", "--memory=2Gi")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "--memory and --instancetype are mutually exclusive" in outcome.err
+
+
 @pytest.mark.parametrize("name", ["elsewhere", "virtualmachineinstancetype/n1.custom"])
 def test_size_is_not_checked_with_an_instancetype_that_is_not_found(name: str) -> None:
     domain = _spec(f"--instancetype={name}", "--vcpus=7", "--memory=60Gi")["template"]["spec"]["domain"]
