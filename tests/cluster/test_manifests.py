@@ -1,11 +1,16 @@
 """A real API server accepts the output of `virtshape manifests` in one apply, without warnings, any number of times."""
 
+import os
+import subprocess
 from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cluster.install import TIMEOUT, print_manifests, read_lines, remove_webhooks, retry, wait_for_kinds
 from tests.support.kubectl import Kubectl
+from tests.support.releases import find_install_line
 
 from virtshape.api.yaml import write_yaml
 
@@ -70,6 +75,17 @@ def test_manifests_are_accepted_in_one_apply(quiet: Kubectl, arguments: tuple[st
     assert (ran.status, ran.err) == (0, "")
     assert len(read_lines(ran.out)) == text.count("\n---\n") + 1
     wait_for_kinds(quiet)
+
+
+def test_install_line_of_the_readme_applies_the_manifests_of_a_release(quiet: Kubectl, tmp_path: Path) -> None:
+    """The line is run as it is written, with this kubectl."""
+    (tmp_path / f"virtshape-manifests-{version('virtshape')}.yaml").write_text(print_manifests("--catalog"))
+    (tmp_path / "kubectl").symlink_to(quiet.path)
+    environment = quiet.environment | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    line = ["bash", "-ec", find_install_line("kubectl ")]
+    ran = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "deployment.apps/virtshape-webhook" in ran.stdout
 
 
 def test_second_apply_of_the_manifests_as_yaml_or_json_changes_nothing(quiet: Kubectl) -> None:

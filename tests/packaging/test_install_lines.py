@@ -1,9 +1,11 @@
 """
 The commands in the README's table "Install", run as they are written in an empty environment with a local index.
 
-test_debian_package.py and tests/cluster/test_helm.py run the lines that need a Debian machine and a cluster.
+test_debian_package.py runs the line that needs a Debian machine. test_helm.py and test_manifests.py in tests/cluster
+run the lines that need a cluster.
 """
 
+import json
 import shutil
 from collections.abc import Callable
 from importlib.metadata import version
@@ -56,17 +58,30 @@ def check_lint(shell: Shell, shown: str) -> None:
     assert "unknown-field" in shell("uvx virtshape lint . || test $? = 1")
 
 
+def check_annotations(shell: Shell, shown: str) -> None:
+    assert shown == ""
+    (shell.folder / "vm.yaml").write_text((ROOT / "examples/broken/vm.yaml").read_text())
+    assert "::error file=vm.yaml,line=" in shell("uvx virtshape lint -o github . || test $? = 1")
+
+
+def check_schema(shell: Shell, shown: str) -> None:
+    assert shown == ""
+    assert json.loads((shell.folder / "virtshape.schema.json").read_text())["type"] == "object"
+
+
 CHECKS: dict[str, Callable[[Shell, str], None]] = {
     "pipx install virtshape": check_commands,
     "uvx virtshape lint .": check_lint,
     "pipx install 'virtshape[guests]'": check_guests,
+    "uvx virtshape lint -o github .": check_annotations,
+    "uvx virtshape schema > virtshape.schema.json": check_schema,
 }
 """The check to run after each command of the table."""
 
 
 def test_every_install_line_of_the_readme_is_run_by_a_test() -> None:
-    elsewhere = [find_install_line(start) for start in ("apt ", "mkdir ", "helm ")]
-    assert list_install_lines() == [*CHECKS, *elsewhere]
+    elsewhere = [find_install_line(start) for start in ("apt ", "mkdir ", "helm ", "kubectl ")]
+    assert sorted(list_install_lines()) == sorted([*CHECKS, *elsewhere])
 
 
 @pytest.mark.parametrize("line", CHECKS)
