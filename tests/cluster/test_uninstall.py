@@ -68,7 +68,7 @@ def kubectl(request: pytest.FixtureRequest, plane: ControlPlane, namespace: str,
 
 
 def run_uninstall(kubectl: Kubectl, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    line = [str(COMMAND), "uninstall", f"--kubeconfig={kubectl.kubeconfig}", "--timeout=100", *arguments]
+    line = [str(COMMAND), "uninstall", f"--kubeconfig={kubectl.kubeconfig}", "--timeout=600", *arguments]
     return subprocess.run(line, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
 
 

@@ -57,7 +57,7 @@ async def refusal(attempt: Awaitable[object]) -> StatusError:
 
 async def take(events: AsyncIterator[WatchEvent[Any]], count: int) -> list[WatchEvent[Any]]:
     taken: list[WatchEvent[Any]] = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while len(taken) < count:
             taken.append(await anext(events))
     return taken

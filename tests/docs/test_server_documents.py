@@ -20,9 +20,9 @@ from tests.support.upprocess import System
 from virtshape.launcher.node.requirements import find_missing_packages
 
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
-TIMEOUT = 300.0
+TIMEOUT = 600.0
 _MAY_TAKE = re.compile(
-    r"kubectl (?:get|describe|explain|auth|diff)\b|console .*--log|expand --vm|virtctl fit"
+    r"kubectl (?:get|describe|explain|auth|diff)\b|console .*--log|expand --vm|virtctl (?:fit|diff)\b|migrate-type .*--dry-run"
     r"|virtshape (?:status|user list)"
 )
 """Commands that only read; they are retried until the output matches."""
@@ -82,7 +82,7 @@ def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_
                 shown = _run(line, expected, tmp_path, environment)
                 assert _matches(expected, shown), f"{document.name}: $ {line}\n{shown}"
         finally:  # otherwise, guests would keep running after the test
-            _run("kubectl delete vm --all --all-namespaces --timeout=60s", "...", tmp_path, environment)
+            _run("kubectl delete vm --all --all-namespaces --timeout=600s", "...", tmp_path, environment)
 
 
 def _run(line: str, output: str, directory: Path, environment: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ from tests.support.upprocess import System
 
 from virtshape.api.model import JsonObject
 
-TIMEOUT = 300.0
+TIMEOUT = 900.0
 NAMESPACE = "fleet"
 VIRTUAL_MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
 VIRTUAL_MACHINE_INSTANCES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances"

@@ -165,13 +165,13 @@ def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
             "shutting down 2 guests, for at most 7 seconds: default/one, default/two",
             "stopped 2 guests",
         ]
-        assert (first.wait(10), second.wait(10)) == (0, 0)
+        assert (first.wait(300), second.wait(300)) == (0, 0)
 
 
 def stop_and_read(system: System) -> str:
     """Stop a server with SIGINT, and return what it printed after its startup message."""
     system.process.send_signal(signal.SIGINT)
-    assert system.process.wait(60) == 0
+    assert system.process.wait(300) == 0
     assert system.process.stdout is not None
     with system.process.stdout as output:
         return output.read() or ""
@@ -186,7 +186,7 @@ def test_guests_run_without_a_server_until_down_stops_them(demo: DemoGuest, tmp_
     with System(data, "--launcher", "qemu") as system:
         assert "Found" not in system.greeting
         guests = Guests(system)
-        guests.create(build_guest("steady", grace=60))
+        guests.create(build_guest("steady", grace=600))
         guests.wait_for_phase("steady", "Running")
         guests.read_shape("steady")  # the guest has booted and reacts to the power button
         left = stop_and_read(system)
@@ -201,7 +201,7 @@ def test_guests_run_without_a_server_until_down_stops_them(demo: DemoGuest, tmp_
         assert "1 guest keeps running: default/steady\n" in plain.stdout, plain
     result = call_virtshape("down", "--guests", "--data-dir", data)
     assert result.returncode == 0, result.stderr
-    assert "shutting down 1 guest, for at most 60 seconds: default/steady\n" in result.stdout
+    assert "shutting down 1 guest, for at most 600 seconds: default/steady\n" in result.stdout
     assert "killed" not in result.stdout
     assert result.stdout.endswith("stopped 1 guest\n")
     wait_until(

@@ -83,8 +83,12 @@ def test_writes_and_readiness_checks_fail_while_the_disk_is_full(tmp_path: Path)
         wait_until(lambda: get(system, "/readyz") == (200, "ok"), "the server does not recover")
         code, created = system.request("POST", CONFIG_MAPS, build_config_map("after"))
         assert code == 201, created
-        checked = call_virtshape("status", "--data-dir", system.directory, "-o", "json")
-        assert json.loads(checked.stdout)["healthy"] is True
+
+        def is_healthy() -> bool:
+            checked = call_virtshape("status", "--data-dir", system.directory, "-o", "json")
+            return json.loads(checked.stdout)["healthy"] is True
+
+        wait_until(is_healthy, "the server is not healthy again")
 
 
 def get_anonymously(system: System, path: str) -> str:

@@ -52,7 +52,7 @@ def wait_for_vms(kubectl: Kubectl) -> None:
 
 def wait_for_no_difference(kubectl: Kubectl, *arguments: str | Path) -> None:
     """Wait until kubectl diff finds no difference; it may first report a status that changes during the comparison."""
-    wait_until(lambda: kubectl.run("diff", *arguments).status == 0, lambda: kubectl.run("diff", *arguments).out, 30)
+    wait_until(lambda: kubectl.run("diff", *arguments).status == 0, lambda: kubectl.run("diff", *arguments).out)
 
 
 def remove_ignored(tree: Any) -> Any:

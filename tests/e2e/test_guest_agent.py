@@ -8,7 +8,7 @@ import pytest
 from tests.support.demoguests import ACTIONS, Guests, build_guest, eventually
 from tests.support.guestagent import START, build_agent
 from tests.support.kubevirt import open_virtctl
-from tests.support.upprocess import call_virtshape
+from tests.support.upprocess import call_virtshape, wait_until
 
 from virtshape.api.model import JsonObject
 from virtshape.launcher.images.errors import ImageError
@@ -49,9 +49,16 @@ def find_reported(guests: Guests) -> JsonObject | None:
 
 
 def ask(guests: Guests, question: str) -> Any:
-    code, answer = guests.system.request("GET", f"{ACTIONS}/virtualmachineinstances/{NAME}/{question}")
-    assert code == 200, answer
-    return answer
+    """Return the answer of the guest agent; ask again if an emulated guest takes longer than the server waits."""
+    path = f"{ACTIONS}/virtualmachineinstances/{NAME}/{question}"
+    answers: list[Any] = []
+
+    def is_answered() -> bool:
+        answers.append(guests.system.request("GET", path))
+        return answers[-1][0] == 200
+
+    wait_until(is_answered, lambda: str(answers[-1]))
+    return answers[-1][1]
 
 
 def test_instance_status_has_guest_agent_information(guests: Guests, reported: JsonObject) -> None:

@@ -59,7 +59,7 @@ def test_launcher_start_failure_is_reported_until_it_is_repaired(tmp_path: Path)
         wait_until(lambda: find_vm("Running"), "the VM does not start", patience=300.0)
         (node,) = system.request("GET", "/api/v1/nodes")[1]["items"]
         assert find_condition(node, "Ready")["status"] == "True"
-        assert call_virtshape("status", "--data-dir", data).returncode == 0
+        wait_until(lambda: call_virtshape("status", "--data-dir", data).returncode == 0, "the server is not healthy")
         assert system.request("DELETE", f"{KUBEVIRT}/virtualmachines/vm1")[0] == 200
         wait_until(
             lambda: not system.request("GET", f"{KUBEVIRT}/virtualmachineinstances")[1]["items"],

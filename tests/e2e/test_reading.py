@@ -157,7 +157,7 @@ def test_kubectl_wait_exits_when_the_condition_is_true(kubectl: Kubectl) -> None
             kubectl("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
             assert waiting.process.wait(TIMEOUT) == 0
         kubectl("wait", "vm/web", "--for=jsonpath={.spec.runStrategy}=Halted", f"--timeout={TIMEOUT:g}s")
-    refusal = kubectl.run_rejected("wait", "vm/web", "--for=condition=Paused", "--timeout=1s")
+    refusal = kubectl.run_rejected("wait", "vm/web", "--for=condition=Paused", "--timeout=5s")
     assert "timed out waiting for the condition" in refusal
 
 

@@ -271,7 +271,7 @@ def test_server_shutdown_deletes_only_partial_uploads(tmp_path: Path) -> None:
         assert list((data / "uploads").iterdir()) == []
     with System(data, "--launcher", "none") as system:
         uploader = Uploader(system)
-        assert uploader.send(uploader.get_token("kept"), DISK).status == 200
+        wait_until(lambda: uploader.send(uploader.get_token("kept"), DISK).status == 200, "the upload is refused")
         system.process.kill()
         system.process.wait()
     with System(data, "--launcher", "none") as system:

@@ -238,9 +238,10 @@ SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachin
 
 
 @pytest.mark.parametrize("place", ["Status", "Spec"])
-def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(
-    acting: System, virtctl: Virtctl, place: str
+def test_changed_instancetype_is_reported_as_drift_and_updated_on_request_by_an_editor(
+    acting: System, virtctl: Virtctl, tmp_path: Path, place: str
 ) -> None:
+    config = str(add_user(acting, tmp_path / f"editor-{place.lower()}", "--namespace", "default", "--role", "edit"))
     settings = {"spec": {"configuration": {"instancetype": {"revisionName": place}}}}
     headers = {"Content-Type": "application/merge-patch+json"}
     assert acting.request("PATCH", CONFIGURATION, settings, **headers)[0] == 200
@@ -263,17 +264,19 @@ def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(
     assert (drifted.status, drifted.err) == (1, "")
     changed = [line.split("   ") for line in drifted.out.splitlines() if " changed " in line]
     assert [(line[1].strip(), line[-1].strip()) for line in changed] == [("left", "spec.cpu.guest: 2 -> 4")]
-    planned = json.loads(virtctl("upgrade", "left", "--dry-run", "-o", "json").out)
+    planned = json.loads(virtctl("upgrade", "left", "--dry-run", "-o", "json", KUBECONFIG=config).out)
     grown = {"field": "spec.domain.cpu.sockets", "then": 2, "now": 4}
     assert [(one["vm"], one["running"], one["changes"]) for one in planned] == [("left", False, [grown])]
     assert read_states() == {"instancetype": "changed", "preference": "same"}
-    assert virtctl("upgrade", "left").err == "1 VM upgraded\n"
+    upgraded = virtctl("upgrade", "left", "-n", "default", KUBECONFIG=config)
+    assert (upgraded.status, upgraded.err) == (0, "1 VM upgraded\n")
     wait_until(lambda: read_states() == same, lambda: f"{read_states()}, not {same}")
     assert virtctl("upgrade", "--all").err == "nothing to upgrade: all VMs are current\n"
     assert acting.request("DELETE", f"{SIZES}/shifting")[0] == 200
     assert read_states() == {"instancetype": "gone", "preference": "same"}
     _, vm = acting.request("GET", vms_path("left"))
     assert ("revisionName" in vm["spec"]["instancetype"]) is (place == "Spec")
+    assert "virtshape.io/recapture" not in vm["metadata"].get("annotations", {})
     assert acting.request("DELETE", vms_path("left"))[0] == 200
     wait_until(lambda: acting.request("GET", vms_path("left"))[0] == 404, lambda: "the VM still exists")
 

@@ -132,8 +132,12 @@ async def test_standalone_server_reports_and_restarts_a_failing_task(
         assert f'virtshape_task_up{{task="{name}"}} 1.0\n' in metrics
         assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
         await eventually(lambda: has_vm_status(served.client), "the VM has no status", seconds=240.0)
-        code, status = await served.get_status()
-        assert (code, status["healthy"]) == (0, True)
+
+        async def is_healthy() -> bool:
+            code, status = await served.get_status()
+            return (code, status["healthy"]) == (0, True)
+
+        await eventually(is_healthy, "the server is not healthy again", seconds=240.0)
     assert fault.injected > 0
     assert count_tracebacks(caplog, name) == 1
 

@@ -15,7 +15,7 @@ from tests.support.loopback import TIMEOUT
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.standalone.server import Ready, Settings, serve
 
-LIFETIME = timedelta(seconds=6)
+LIFETIME = timedelta(seconds=20)
 
 
 class TlsClient:
@@ -69,7 +69,7 @@ def read_serial(ready: Ready, directory: Path) -> object:
 def check_renewal(ready: Ready, directory: Path) -> None:
     with closing(TlsClient(ready, directory)) as kept, closing(TlsClient(ready, directory)) as watching:
         port = kept.local_port
-        stream = watching.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=60")
+        stream = watching.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=300")
         deadline = time.monotonic() + TIMEOUT
         while read_serial(ready, directory) == kept.serial:
             assert time.monotonic() < deadline, "the certificate was not renewed"

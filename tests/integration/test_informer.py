@@ -116,7 +116,7 @@ async def running(informer: Informer[ConfigMap]) -> AsyncIterator[None]:
 
 async def wait_until_synced(informer: Informer[ConfigMap], system: RunningSystem) -> None:
     """Wait until the informer matches the server."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while True:
             present = {_identify(item) for item in (await system.client.list(ConfigMap, NS)).items}
             if {_identify(item) for item in informer.cache} == present:

@@ -12,7 +12,7 @@ from tests.support.loopback import Client, LoopbackServer
 from virtshape.apiserver import reading
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-SECONDS = 30.0
+SECONDS = 240.0
 
 
 @pytest.fixture(autouse=True)

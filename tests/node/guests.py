@@ -22,7 +22,7 @@ from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.build import GUEST_USER
 from virtshape.launcher.layout import SERIAL_LOG
 
-BOOT_SECONDS = 300.0
+BOOT_SECONDS = 900.0
 
 
 class GuestNode:

@@ -37,7 +37,7 @@ class Machine(PackageMachine):
         """Send SIGTERM to the main process alone, as `KillMode=process` does."""
         assert self.server is not None
         self.run(f"kill $(cat {DATA}/lock)")
-        assert self.server.wait(60) == 0
+        assert self.server.wait(300) == 0
         self.server.communicate()
         self.server = None
 

@@ -18,7 +18,7 @@ PATH: Final = "/api/v1/namespaces/default/configmaps"
 KEYS: Final = ("a", "b", "c", "d")
 KEY_WEIGHTS: Final = (6, 2, 1, 1)
 LABEL: Final = "linearizability"
-CHECKER_SECONDS: Final = 300.0
+CHECKER_SECONDS: Final = 900.0
 
 Kind = Literal["initial", "list", "get", "create", "update", "delete"]
 Outcome = Literal["done", "exists", "missing", "conflict", "lost"]

@@ -217,7 +217,7 @@ class CrashChecks:
                     for key, row in self._log.objects.items()
                     if (key.resource, key.namespace) == (resource, NAMESPACE)
                 ]
-                if any(row.revision > int(listed["metadata"]["resourceVersion"]) for row in stored):
+                if self._log.last_revisions.get(resource, 0) > int(listed["metadata"]["resourceVersion"]):
                     return False  # changed after it was listed
                 found = {item["metadata"]["name"]: item for item in listed["items"]}
                 for row in stored:

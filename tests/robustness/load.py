@@ -19,7 +19,7 @@ YAML: Final = "application/yaml"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 CREATORS: Final = 16
-PROBES_SECONDS: Final = 60.0
+PROBES_SECONDS: Final = 300.0
 
 
 def vms_path(namespace: str) -> str:

@@ -37,6 +37,8 @@ class StoreLog:
         self._path = directory / FILE_NAME
         self.revision = 0
         self.objects: dict[Key, Row] = {}
+        self.last_revisions: dict[str, int] = {}
+        """The revision of the last change by resource, including deletions."""
         self.replaced: dict[int, Row] = {}
         """The change that each of the last changes read has replaced, by revision."""
 
@@ -67,7 +69,7 @@ class StoreLog:
         if before is not None:
             self._check_same_object(row, before)
             self.replaced[row.revision] = before
-        self.revision = row.revision
+        self.revision = self.last_revisions[row.key.resource] = row.revision
         if row.type == "DELETED":
             del self.objects[row.key]
         else:

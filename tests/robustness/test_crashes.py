@@ -22,7 +22,7 @@ from tests.support.upprocess import System
 from virtshape.store.store import FILE_NAME, check_file
 
 KILLS: Final = choose(short=10, long=200)
-MAX_SECONDS: Final = choose(short=600, long=7200)
+MAX_SECONDS: Final = choose(short=1800, long=7200)
 """Time after which the test fails instead of starting another round."""
 CLIENTS: Final = 16
 VMS_PER_CLIENT: Final = 3

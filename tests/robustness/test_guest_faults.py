@@ -25,7 +25,7 @@ from tests.support.upprocess import System, wait_until
 from virtshape.api.model import JsonObject
 
 ROUNDS = choose(short=1, long=10)
-PATIENCE = 60.0
+PATIENCE = 300.0
 ARGUMENTS = ("--launcher", "qemu", "--no-catalog")
 
 
@@ -84,12 +84,12 @@ def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyGuests]:
     finally:
         running.delete_all()
         running.system.stop()
-    assert not running.machine.list_processes(), "processes have outlived their VMs and their server"
+    wait_until(lambda: not running.machine.list_processes(), "processes have outlived their VMs and their server")
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_over(guests: FaultyGuests) -> Iterator[None]:
-    before = guests.machine.read()
+    before = guests.machine.read_settled()
     yield
     guests.delete_all()
     guests.machine.wait_until_unchanged(before)
@@ -127,7 +127,10 @@ def test_stopped_qemu_is_reported_until_it_continues(guests: FaultyGuests) -> No
     for _ in range(ROUNDS):
         os.kill(pid, signal.SIGSTOP)
         guests.wait_for_ready("frozen", "False", "GuestNotResponding")
-        assert f"process {pid} continues after SIGCONT" in guests.conditions("frozen")["Ready"]["message"]
+        wait_until(
+            lambda: f"process {pid} continues after SIGCONT" in guests.conditions("frozen")["Ready"]["message"],
+            lambda: str(guests.conditions("frozen")),
+        )
         guests.wait_for_event_text("frozen", "QEMU is stopped by a signal")
         os.kill(pid, signal.SIGCONT)
         guests.wait_for_ready("frozen", "True")

@@ -27,7 +27,7 @@ from tests.robustness.killing import KilledServer, Session, seeded
 from tests.support.longruns import choose
 
 KILLS: Final = choose(short=5, long=100)
-MAX_SECONDS: Final = choose(short=600, long=3600)
+MAX_SECONDS: Final = choose(short=1800, long=3600)
 """Time after which the test fails instead of starting another round."""
 CLIENTS: Final = 8
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.longruns import IS_LONG
 
 UNIT_SECONDS: Final = 240.0
-OTHER_SECONDS: Final = 900.0
+OTHER_SECONDS: Final = 1800.0
 """The limit for tests outside tests/unit, which start servers and guests and are slow on a loaded machine."""
 LONG_SECONDS: Final = 6 * 3600.0
 """The limit for the long versions of tests/robustness."""

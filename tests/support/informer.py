@@ -76,6 +76,9 @@ class Informer:
         token = ""
         while True:
             code, page = self.system.request("GET", f"{self._path}?{urlencode({'limit': 50, 'continue': token})}")
+            if code == 410:  # the history of the first page was compacted
+                found, token = {}, ""
+                continue
             assert code == 200, page
             found |= {item["metadata"]["name"]: _version(item) for item in page["items"]}
             token = page["metadata"].get("continue", "")

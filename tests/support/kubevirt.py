@@ -17,7 +17,7 @@ SPEC_CONFIGURATION: Final[JsonObject] = {
     "instancetype": {"missingReference": "Defer", "revisionName": "Status"},
 }
 """The configuration that KubeVirt's specs expect."""
-SPECS_TIMEOUT: Final = 1800.0
+SPECS_TIMEOUT: Final = 3600.0
 
 
 def find_built(name: str) -> Path | None:

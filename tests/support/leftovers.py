@@ -1,6 +1,7 @@
 """What a server has created on the machine: processes, network devices and namespaces, sockets and files."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -60,6 +61,13 @@ class Machine:
         self._uids: set[str] = set()
         """The uids of all instances that the server has reported events about."""
 
+    def read_settled(self) -> MachineState:
+        """Return the state as soon as two readings agree, so that it contains no process that is ending."""
+        state = self.read()
+        while (later := self.read()) != state:
+            state = later
+        return state
+
     def read(self) -> MachineState:
         """Return the current state."""
         self._note_instances()
@@ -72,7 +80,7 @@ class Machine:
             frozenset(_list_files(self.system.directory)),
         )
 
-    def wait_until_unchanged(self, before: MachineState, seconds: float = 60.0) -> None:
+    def wait_until_unchanged(self, before: MachineState, seconds: float = 300.0) -> None:
         """Wait until the machine has the same processes, devices, sockets and files as before."""
         wait_until(lambda: self.read() == before, lambda: before.describe_changes(self.read()), seconds)
 
@@ -121,7 +129,8 @@ def _list_sockets(paths: tuple[str, ...]) -> Iterator[str]:
 
 
 def _list_files(directory: Path) -> Iterator[str]:
-    for path in directory.rglob("*"):
-        name = str(path.relative_to(directory))
-        if not name.startswith(_GROWING):
-            yield name
+    for folder, folders, files in os.walk(directory):  # unlike rglob, it ignores directories that are removed meanwhile
+        for name in (*folders, *files):
+            path = str((Path(folder) / name).relative_to(directory))
+            if not path.startswith(_GROWING):
+                yield path

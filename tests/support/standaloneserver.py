@@ -71,7 +71,7 @@ async def serving(directory: Path, launcher: LauncherName = "simulate") -> Async
         lock.close()
 
 
-async def eventually(look: Callable[[], Awaitable[Any]], what: str, seconds: float = 60.0) -> Any:
+async def eventually(look: Callable[[], Awaitable[Any]], what: str, seconds: float = 240.0) -> Any:
     """Wait until a function returns a true value, and return it; fail with the message `what` on timeout."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not (found := await look()):

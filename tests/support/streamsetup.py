@@ -78,7 +78,7 @@ async def open_stream_setup(folder: Path, *guests: str, with_streams: bool = Tru
             await transport.close()
 
 
-async def wait_until(predicate: Any, seconds: float = 60.0) -> None:
+async def wait_until(predicate: Any, seconds: float = 240.0) -> None:
     """Wait until a condition is true."""
     async with asyncio.timeout(seconds):
         while not predicate():

@@ -61,7 +61,7 @@ class SystemdRoot(DebianRoot):
     def reboot(self) -> None:
         """Shut the machine down as its administrator would, and boot it again from the same files."""
         self.run("systemctl --no-block poweroff")
-        self._holder.wait(120)
+        self._holder.wait(600)
         self.boot()
 
     def __exit__(self, *error: object) -> None:

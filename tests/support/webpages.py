@@ -33,7 +33,7 @@ def open_chromium() -> Iterator[Browser]:
     if path is None:
         pytest.skip("chromium is missing: tools/browser/install.sh installs it")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=180_000)
         yield running
         running.close()
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.support.upprocess import System, wait_until
 from tests.support.webobjects import VMS, build_vm, create
 
-BOOT = 180_000  # milliseconds; emulated guests boot slowly
+BOOT = 600_000  # milliseconds; emulated guests boot slowly
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from virtshape.store.lock import find_holder
 from virtshape.store.store import FILE_NAME
 from virtshape.store.summary import summarize
 
-HEALTH_SECONDS: Final = 3.0
+HEALTH_SECONDS: Final = 10.0
 _CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*?)(?: \(not required\))?)$", re.MULTILINE)
 _RESTARTS_NAME: Final = "virtshape_task_restarts_total"
 _RESTARTS: Final = re.compile(rf'^{_RESTARTS_NAME}{{task="([^"]+)"}} (\d+)(?:\.0)?$', re.MULTILINE)

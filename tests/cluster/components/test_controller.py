@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("webhook")
 LEASE = "virtshape-controller"
 PODS = ("pods", "-l", "kubevirt.io=virt-launcher")
 TIMEOUT_FLAG = f"--timeout={TIMEOUT:g}s"
-LASTING = ("--lease-seconds=60", "--renew-seconds=40")
+LASTING = ("--lease-seconds=600", "--renew-seconds=400")
 
 
 def build_vm(name: str = "vm1", strategy: str = "Always") -> JsonObject:
@@ -87,7 +87,7 @@ def test_stopped_leader_releases_its_lease_at_once(installation: Installation) -
         assert leader.end(signal.SIGTERM) == 0
         began = time.monotonic()
         wait_for_leader(other)
-        assert time.monotonic() - began < 30  # less than the duration of the lease
+        assert time.monotonic() - began < 300  # less than the duration of the lease
         lease = installation.kubectl.in_namespace(SYSTEM).get("lease", LEASE)
         assert lease["spec"]["leaseTransitions"] >= 1
 

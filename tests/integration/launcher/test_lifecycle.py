@@ -80,8 +80,8 @@ async def test_guest_is_ready_while_its_readiness_probe_succeeds(data: Path, pyt
         await harness.wait(uid, lambda report: not report.unready, BOOT_TIMEOUT)
         await harness.read_until(uid, PROMPT)
         await harness.type(uid, "killall httpd")
-        unready = await harness.wait(uid, lambda report: bool(report.unready))
-        assert unready.unready == "readiness probe failed: the guest does not listen on port 80"
+        text = "readiness probe failed: the guest does not listen on port 80"
+        unready = await harness.wait(uid, lambda report: report.unready == text)
         assert unready.state == "running"
 
 

@@ -144,4 +144,4 @@ def test_large_console_output_is_complete(guests: Guests) -> None:
     began = time.monotonic()
     ran = guests.call("console", "web", said=text)
     assert ran.out == b"login: " + text
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 240
