@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 from tests.support.echoguests import CHARGEN, CHARGEN_BYTES, DISCARD, ECHO, GREETING, HELLO
+from tests.support.rbac import build_binding
 from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup, wait_until
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
+from virtshape.api.rbac import RoleBinding
 from virtshape.api.status import StatusError
 from virtshape.client.actions import Resource, request_action
 from virtshape.client.guests import open_console, open_port, open_vnc, query_agent, read_console_log
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import get_access
+from virtshape.client.overrides import Overrides, override_access
 from virtshape.stream.duplex import GOING_AWAY, TAKEN_OVER, StreamClosed
 from virtshape.stream.websocket import WebSocket
 
@@ -88,6 +93,23 @@ async def test_console_stream_closes_when_the_guest_stops(tmp_path: Path) -> Non
         assert await read_all(console, len(HELLO) + 8) == HELLO + b"poweroff"
         assert await console.read() == b""
         await console.close()
+
+
+async def test_console_ends_after_the_permission_of_its_client_is_removed(tmp_path: Path) -> None:
+    async with open_stream_setup(tmp_path, "web") as setup:
+        client = setup.system.client
+        await client.create(build_binding("User/ann", "ClusterRole/kubevirt.io:edit", NAMESPACE, name="ann"))
+        access = override_access(get_access(path=str(setup.system.kubeconfig)), Overrides(as_="ann"))
+        transport = HttpTransport(access)
+        console = await open_console(transport, NAMESPACE, "web")
+        assert await console.read() == HELLO
+        await client.delete(RoleBinding, "ann", NAMESPACE)
+        assert await _read_to_the_end(console) != TAKEN_OVER
+        await wait_until(lambda: setup.guests.open_consoles == 0)
+        with pytest.raises(StatusError) as refused:
+            await open_console(transport, NAMESPACE, "web")
+        assert refused.value.code == 403
+        await transport.close()
 
 
 async def test_second_vnc_client_takes_over_the_session(tmp_path: Path) -> None:
