@@ -117,8 +117,8 @@ def test_disk_that_cannot_be_written_is_reported_and_loses_nothing(server: Serve
         writers.wait_for(20)
     assert writers.find_missing(system) == []
     log = system.log.read_text()[logged:]
-    assert f"the store is not available: {expected}; trying again every few seconds\n" in log
-    assert "the store is available again after" in log
+    assert log.count(f"the store is not available: {expected}; trying again every few seconds\n") == ROUNDS
+    assert log.count("the store is available again after") == ROUNDS
 
 
 def test_disk_that_cannot_be_read_is_reported_until_the_failed_read_succeeds(server: Server) -> None:

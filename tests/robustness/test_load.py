@@ -66,6 +66,7 @@ async def test_server_answers_all_requests_under_load(system: System, load: Load
     after = read_memory(system.process.pid)
     print(f"{load.describe()}\n{before / MIB:.0f} MiB, then {after / MIB:.0f} MiB")  # noqa: T201 - for -s
     assert load.events > 0
+    assert 429 not in load.codes
     for kind in ("probe health", "probe lease", "probe get"):
         assert max(load.seconds[kind]) < MAX_PROBE_SECONDS
     if IS_LONG:  # in the short version, the other tests on the machine have more influence
@@ -89,6 +90,7 @@ async def test_overload_is_answered_with_429_while_probes_succeed(load: Load) ->
         if reply.status == 429:
             # Errors are in YAML too, as the client asked.
             assert (reply.headers["content-type"], b"TooManyRequests" in reply.body) == (YAML, True)
+            assert int(reply.headers["retry-after"]) >= 1
             refused.set()
 
     async with running(list_as_yaml(connection) for connection in connections):

@@ -154,6 +154,7 @@ def test_client_without_permission_receives_no_further_event(system: System) -> 
 def test_watch_ends_after_the_token_of_its_client_is_revoked(system: System) -> None:
     with OpenWatch(system, create_account(system, "deleted")) as watch:
         assert system.request("DELETE", f"{CORE}/serviceaccounts/deleted")[0] == 200
+        create_config_map(system, "unseen-by-deleted")
         assert watch.read_name() == ""
 
 
