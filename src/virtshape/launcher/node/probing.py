@@ -1,7 +1,6 @@
 """Probe the capabilities of this host; the result is cached until QEMU, libvirt, the kernel or the CPU changes."""
 
 import asyncio
-import contextlib
 import os
 import platform
 import shutil
@@ -106,17 +105,28 @@ async def _query(directories: GuestDirectories) -> LibvirtCapabilities:
     pid = spawn("virtshape.launcher.node.capabilityquery", layout.directory, layout.log, confinement)
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while os.waitpid(pid, os.WNOHANG)[0] == 0:
-                await asyncio.sleep(_POLL_SECONDS)
+            await _wait_for_exit(pid)
         found = msgspec.json.decode(result.read_bytes(), type=LibvirtCapabilities)
+    except TimeoutError:
+        reason = f"libvirt did not respond within {TIMEOUT_SECONDS:g} seconds"
+        raise ProbeError(f"probing QEMU failed: {reason}; see {layout.log}") from None
     except (OSError, msgspec.DecodeError) as error:
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-        reason = find_last_line(layout) or error
+        reason = find_last_line(layout) or str(error)
         raise ProbeError(f"probing QEMU failed: {reason}; see {layout.log}") from None
     directories.keep_probed()
     directories.remove_for_probe()
     return found
+
+
+async def _wait_for_exit(pid: int) -> None:
+    """Wait until a child process has ended; kill it if the wait times out or is cancelled."""
+    try:
+        while os.waitpid(pid, os.WNOHANG)[0] == 0:
+            await asyncio.sleep(_POLL_SECONDS)
+    except asyncio.CancelledError:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 def _compute_fingerprint(directories: GuestDirectories, emulator: str) -> list[str]:
