@@ -58,6 +58,10 @@ class _Cluster(ClusterState):
     def known(self) -> "_Cluster":
         return self
 
+    @property
+    def is_standalone(self) -> bool:
+        return False
+
     def find(self, reference: Reference) -> Model | None:
         return self._objects.find(reference)
 

@@ -57,3 +57,13 @@ def test_unsupported_kubevirt_settings_cause_a_warning_on_every_change_of_the_sp
     expected = [f"spec.configuration.migrations: {unsupported}", f"spec.imageTag: {unsupported}"]
     assert [sorted(each.warnings) for each in (first, second, third)] == [expected, [], expected]
     client.patch(PATH, {"spec": {"imageTag": None, "configuration": {"migrations": None}}})
+
+
+def test_settings_for_pods_are_stored_with_a_warning(client: Client) -> None:
+    settings = {"defaultRuntimeClass": "kata", "developerConfiguration": {"useEmulation": True}}
+    reply = client.patch(PATH, {"spec": {"configuration": settings}})
+    reason = "only affects guests in pods on a cluster; it has no effect on this server"
+    fields = ("defaultRuntimeClass", "developerConfiguration.useEmulation")
+    assert sorted(reply.warnings) == [f"spec.configuration.{field}: {reason}" for field in fields]
+    assert reply.tree["spec"]["configuration"].items() >= settings.items()
+    client.patch(PATH, {"spec": {"configuration": dict.fromkeys(settings)}})

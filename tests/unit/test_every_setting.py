@@ -1,12 +1,18 @@
-"""Every setting of the KubeVirt object has an effect, or is listed as without effect and causes a warning."""
+"""
+Every setting of the KubeVirt object has an effect, or is listed as without effect and causes a warning.
+
+Settings that only affect guests in pods are listed too, and cause a warning on the standalone server.
+"""
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from msgspec import Struct, inspect
+from msgspec.structs import fields as list_fields
 from tests.support.build import build_spec, build_vm
 from tests.support.instances import build_vmi
 
@@ -15,9 +21,9 @@ from virtshape.admission.kubevirtobject import evaluate_configuration
 from virtshape.admission.rules.clusterconfiguration import check_configured
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.description import describe
-from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
 from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
-from virtshape.api.kubevirt.noeffect import NO_EFFECT, has_effect
+from virtshape.api.kubevirt.noeffect import CLUSTER_ONLY, NO_EFFECT, has_effect, is_cluster_only
 from virtshape.api.model import JsonObject
 from virtshape.controllers.pods.build import build_launcher_pod
 from virtshape.controllers.pods.persistentstateclaim import build_state_claim
@@ -237,6 +243,16 @@ def list_settings(struct: type[Struct]) -> Iterator[tuple[str, bool]]:
                 yield f"{field.encode_name}.{below}", effective
 
 
+def list_cluster_only(struct: type[Struct]) -> Iterator[str]:
+    """Yield the path of every setting that only affects guests in pods."""
+    for field in list_fields(struct):
+        section = _find_section(inspect.type_info(field.type))
+        if is_cluster_only(struct, field.encode_name):
+            yield field.encode_name
+        elif section is not None and has_effect(struct, field.encode_name):
+            yield from (f"{field.encode_name}.{below}" for below in list_cluster_only(section))
+
+
 def _find_section(info: inspect.Type) -> type[Struct] | None:
     for option in info.types if isinstance(info, inspect.UnionType) else (info,):
         if isinstance(option, inspect.StructType) and option.fields and "kubevirt" in option.cls.__module__:
@@ -313,13 +329,48 @@ def make_value(path: str) -> object:
         case inspect.StructType(fields=fields):
             return {each.encode_name: "1G" for each in fields if each.required}  # all required fields are quantities
         case inspect.StrType():
-            return "x"
+            return "1"  # also valid as a ratio
         case _:
             return True if isinstance(info, inspect.BoolType) else 1
 
 
-def test_every_setting_listed_as_without_effect_is_a_field() -> None:
-    for struct, names in NO_EFFECT.items():
+@pytest.mark.parametrize("path", list(list_cluster_only(KubeVirtSpec)))
+def test_setting_for_pods_causes_a_warning_only_on_the_standalone_server(path: str) -> None:
+    tree: JsonObject = {"spec": nest(path, make_value(path))}
+    reason = "only affects guests in pods on a cluster; it has no effect on this server"
+    found = evaluate_configuration(tree, None, is_standalone=True).violations
+    assert require_valid(found) == [f"spec.{path}: {reason}"]
+    assert evaluate_configuration(tree, None).violations == []
+
+
+def test_settings_for_pods_are_those_that_only_the_pod_controllers_read() -> None:
+    readers = find_readers()
+    for struct in (KubeVirtConfiguration, DeveloperConfiguration):
+        fields = {field.encode_name: field.name for field in list_fields(struct)}
+        only_pods = {
+            name
+            for name, attribute in fields.items()
+            if readers[attribute] and readers[attribute] <= {"controllers/pods"}
+        }
+        assert only_pods == CLUSTER_ONLY[struct]
+
+
+def find_readers() -> dict[str, set[str]]:
+    """Return the packages that read each attribute of a variable with a configuration."""
+    readers: dict[str, set[str]] = defaultdict(set)
+    for file in (ROOT / "src/virtshape").rglob("*.py"):
+        if file.name == "kubevirtsettings.py":
+            continue  # validates settings, and acts on none of them
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.Attribute(value=ast.Name(id="configuration" | "developer"), attr=name):
+                    readers[name].add(str(file.parent.relative_to(ROOT / "src/virtshape")))
+    return readers
+
+
+@pytest.mark.parametrize("listed", [NO_EFFECT, CLUSTER_ONLY], ids=["no effect", "cluster only"])
+def test_every_listed_setting_is_a_field(listed: dict[type[Struct], frozenset[str]]) -> None:
+    for struct, names in listed.items():
         info = inspect.type_info(struct)
         assert isinstance(info, inspect.StructType)
         assert names <= {field.encode_name for field in info.fields}, struct
@@ -329,4 +380,11 @@ def test_description_says_that_a_setting_has_no_effect() -> None:
     texts = describe(KubeVirtConfiguration).fields
     mark = "Not supported by virtshape; it has no effect."
     assert texts["migrations"] == f"Settings of live migrations. {mark}"
+    assert not texts["cpu_model"].endswith(mark)
+
+
+def test_description_says_that_a_setting_is_only_for_clusters() -> None:
+    texts = describe(KubeVirtConfiguration).fields
+    mark = "Only affects guests in pods on a cluster."
+    assert texts["default_runtime_class"] == f"Runtime class of the pods that VMs run in. {mark}"
     assert not texts["cpu_model"].endswith(mark)

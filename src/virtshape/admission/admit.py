@@ -47,7 +47,7 @@ def evaluate(submission: Submission, cluster: ClusterState, *, trusted: bool = F
         case "kubevirt.io", "VirtualMachineInstance":
             return evaluate_vmi(submission, cluster, trusted=trusted)
         case _:
-            return _evaluate_other(submission)
+            return _evaluate_other(submission, cluster)
 
 
 def admit(submission: Submission, cluster: ClusterState, *, trusted: bool = False) -> Steps[Admitted]:
@@ -79,7 +79,7 @@ def validate(submission: Submission, cluster: ClusterState, *, trusted: bool = F
         case "kubevirt.io", "VirtualMachineInstance":
             evaluation = yield from evaluate_completed_vmi(submission, cluster, trusted=trusted)
         case _:
-            evaluation = yield from _evaluate_other(submission)
+            evaluation = yield from _evaluate_other(submission, cluster)
     return Admitted(evaluation.tree, require_valid(evaluation.violations))
 
 
@@ -88,11 +88,11 @@ def _accept(submission: Submission) -> Steps[Admitted]:
     return Admitted(submission.new, [])
 
 
-def _evaluate_other(submission: Submission) -> Steps[Evaluation]:
+def _evaluate_other(submission: Submission, cluster: ClusterState) -> Steps[Evaluation]:
     """Return the object unchanged, because its kind has no defaults, and all its violations."""
     match submission.kind.group, submission.kind.kind:
         case "kubevirt.io", "KubeVirt":
-            return evaluate_configuration(submission.new, submission.old)
+            return evaluate_configuration(submission.new, submission.old, is_standalone=cluster.is_standalone)
         case "cdi.kubevirt.io", "DataVolume" if not submission.has_same_spec:
             volume: DataVolume = submission.read()
             return Evaluation(submission.new, list(check_data_volume(volume.spec, "spec")))

@@ -57,6 +57,10 @@ class ClusterState(Protocol):
     def known(self) -> Finder:
         """The objects to suggest in messages and to list in previews, which are in memory and may be outdated."""
 
+    @property
+    def is_standalone(self) -> bool:
+        """True if the server runs guests on its own machine, without pods; False on a cluster and if unknown."""
+
     def explain_host_disk(self, path: str, configuration: KubeVirtConfiguration | None) -> str:
         """Return the reason why a guest may not use this host file as a disk; empty if the guest may use the file."""
 

@@ -13,9 +13,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import fields as list_fields
 
-from virtshape.api.kubevirt.noeffect import NO_EFFECT
+from virtshape.api.kubevirt.noeffect import CLUSTER_ONLY, NO_EFFECT
 
-_NO_EFFECT_MARK: Final = "Not supported by virtshape; it has no effect."
+_MARKS: Final = (
+    (NO_EFFECT, "Not supported by virtshape; it has no effect."),
+    (CLUSTER_ONLY, "Only affects guests in pods on a cluster."),
+)
 
 
 class Description(NamedTuple):
@@ -32,16 +35,17 @@ def describe(struct: type[Struct]) -> Description:
     """
     Return the descriptions of a struct; inherited fields are described as in the class that declares them.
 
-    Fields that have no effect are marked as such.
+    Fields that have no effect, or only on clusters, are marked as such.
     """
     fields: dict[str, str] = {}
     for ancestor in reversed(struct.__mro__):
         if issubclass(ancestor, Struct) and ancestor is not Struct:
             fields |= _read(ancestor).fields
-    if struct in NO_EFFECT:
-        for field in list_fields(struct):
-            if field.encode_name in NO_EFFECT[struct]:
-                fields[field.name] = f"{fields[field.name]} {_NO_EFFECT_MARK}"
+    for listed, mark in _MARKS:
+        if struct in listed:
+            for field in list_fields(struct):
+                if field.encode_name in listed[struct]:
+                    fields[field.name] = f"{fields[field.name]} {mark}"
     return Description(_read(struct).summary, fields)
 
 

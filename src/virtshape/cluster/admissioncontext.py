@@ -157,6 +157,11 @@ class CachedState(ClusterState):
         """The informers' objects, which may be outdated."""
         return self
 
+    @property
+    def is_standalone(self) -> bool:
+        """False, because guests on a cluster run in pods."""
+        return False
+
     def find(self, reference: Reference) -> Model | None:
         """Return the cached object at a reference, or None."""
         try:

@@ -28,6 +28,10 @@ class FakeCluster:
     def known(self) -> "FakeCluster":
         return self
 
+    @property
+    def is_standalone(self) -> bool:
+        return False
+
     def find(self, reference: Reference) -> Model | None:
         return self._objects.find(reference)
 

@@ -181,6 +181,13 @@ def test_status_revision_of_another_object_is_ignored(object_name: str | None) -
     assert resolve(vm, LIVE, build_revision("r", encoded(SPEC), object_name=object_name)).instancetype == LIVE.spec
 
 
+@pytest.mark.parametrize("kind", ["VirtualMachineInstancetype", "VirtualMachineClusterPreference", "Pod"])
+def test_kind_of_a_status_reference_is_ignored(kind: str) -> None:
+    status = {"instancetypeRef": {"name": "small", "kind": kind, "controllerRevisionRef": {"name": "r"}}}
+    vm = build_vm(instancetype="small", status=status)
+    assert resolve(vm, LIVE, build_revision("r", encoded(SPEC), object_name="small")).instancetype == KEPT
+
+
 @pytest.mark.parametrize("status", [{}, {"instancetypeRef": {}}, {"instancetypeRef": {"controllerRevisionRef": {}}}])
 def test_live_object_is_used_without_a_status_revision(status: JsonObject) -> None:
     assert resolve(build_vm(instancetype="small", status=status), LIVE).instancetype == LIVE.spec

@@ -18,7 +18,7 @@ from virtshape.api.kubevirt.hostdevices import (
     USBHostDevice,
 )
 from virtshape.api.kubevirt.kubevirt import KubeVirtSpec
-from virtshape.api.kubevirt.noeffect import has_effect
+from virtshape.api.kubevirt.noeffect import has_effect, is_cluster_only
 from virtshape.api.model import JsonObject
 from virtshape.api.spelling import suggest
 
@@ -58,9 +58,13 @@ def check_settings(configuration: KubeVirtConfiguration, tree: JsonObject) -> It
             yield FieldError(f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}", rule=DEPRECATED)
 
 
-def check_effects(tree: JsonObject) -> Iterator[FieldError]:
-    """Yield a warning for each setting without effect; `tree` is the spec of the KubeVirt object."""
-    for path, message in _list_ineffective(tree, _get_shape(), "spec"):
+def check_effects(tree: JsonObject, *, is_standalone: bool = False) -> Iterator[FieldError]:
+    """
+    Yield a warning for each setting without effect; `tree` is the spec of the KubeVirt object.
+
+    Settings that only affect guests in pods are included if `is_standalone` is True.
+    """
+    for path, message in _list_ineffective(tree, _get_shape(), "spec", is_standalone=is_standalone):
         if path.removeprefix(f"{AT}.") not in _DEPRECATED:
             yield FieldError(path, message, rule=NO_EFFECT)
 
@@ -120,18 +124,18 @@ def _check_providers(permitted: PermittedHostDevices, at: str) -> Iterator[Field
                 yield FieldError(field, message, rule=NO_EFFECT)
 
 
-def _list_ineffective(value: Any, shape: inspect.Type, at: str) -> Iterator[tuple[str, str]]:
-    """Yield the path of each unsupported or unknown setting, and a warning for it."""
+def _list_ineffective(value: Any, shape: inspect.Type, at: str, *, is_standalone: bool) -> Iterator[tuple[str, str]]:
+    """Yield the path of each setting that is unsupported, unknown or only for clusters, and a warning for it."""
     match shape, value:
         case inspect.UnionType(types=types), _:
             for each in types:
-                yield from _list_ineffective(value, each, at)
+                yield from _list_ineffective(value, each, at, is_standalone=is_standalone)
         case inspect.ListType(item_type=inner), list():
             for index, item in enumerate(value):
-                yield from _list_ineffective(item, inner, f"{at}[{index}]")
+                yield from _list_ineffective(item, inner, f"{at}[{index}]", is_standalone=is_standalone)
         case inspect.DictType(value_type=inner), dict():
             for key, item in value.items():
-                yield from _list_ineffective(item, inner, f"{at}.{key}")
+                yield from _list_ineffective(item, inner, f"{at}.{key}", is_standalone=is_standalone)
         case inspect.StructType(fields=fields, cls=struct), dict():
             known = {field.encode_name: field.type for field in fields}
             for name, item in value.items():
@@ -140,6 +144,8 @@ def _list_ineffective(value: Any, shape: inspect.Type, at: str) -> Iterator[tupl
                     similar = suggest(name, [each for each in known if each not in value])
                     yield path, f'unknown setting "{path}" is stored but has no effect{similar}'
                 elif has_effect(struct, name):
-                    yield from _list_ineffective(item, known[name], path)
+                    if is_standalone and item is not None and is_cluster_only(struct, name):
+                        yield path, f"{path}: only affects guests in pods on a cluster; it has no effect on this server"
+                    yield from _list_ineffective(item, known[name], path, is_standalone=is_standalone)
                 elif item is not None:
                     yield path, f"{path}: not supported by virtshape; it has no effect"

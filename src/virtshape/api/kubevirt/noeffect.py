@@ -1,7 +1,7 @@
 """
-Settings in the KubeVirt object that virtshape stores but does not support, for warnings and field descriptions.
+Settings in the KubeVirt object that have no effect anywhere or only on clusters, for warnings and field descriptions.
 
-Every other setting has an effect. Fields within a listed setting have no effect either.
+Every other setting always has an effect. A listed setting includes all fields within it.
 """
 
 from typing import Final
@@ -83,7 +83,28 @@ NO_EFFECT: Final[dict[type[Struct], frozenset[str]]] = {
 }
 """JSON names of fields without effect, by struct."""
 
+CLUSTER_ONLY: Final[dict[type[Struct], frozenset[str]]] = {
+    KubeVirtConfiguration: frozenset(
+        {
+            "additionalGuestMemoryOverheadRatio",
+            "autoCPULimitNamespaceLabelSelector",
+            "defaultRuntimeClass",
+            "imagePullPolicy",
+            "seccompConfiguration",
+            "selinuxLauncherType",
+            "vmStateStorageClass",
+        }
+    ),
+    DeveloperConfiguration: frozenset({"useEmulation"}),
+}
+"""JSON names of fields that only affect guests in pods, by struct; the standalone server has no pods."""
+
 
 def has_effect(struct: type[Struct], name: str) -> bool:
     """Return True if virtshape acts on the field with this JSON name in the struct."""
     return name not in NO_EFFECT.get(struct, ())
+
+
+def is_cluster_only(struct: type[Struct], name: str) -> bool:
+    """Return True if the field with this JSON name in the struct only affects guests in pods on a cluster."""
+    return name in CLUSTER_ONLY.get(struct, ())

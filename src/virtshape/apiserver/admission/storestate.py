@@ -54,6 +54,11 @@ class StoreState(ClusterState):
         """The objects to suggest and to list in previews: all objects in this store, which is always up to date."""
         return self
 
+    @property
+    def is_standalone(self) -> bool:
+        """True, because only the standalone server has a store."""
+        return True
+
     def answer(self, query: Query) -> Model | int | None:
         """Return the result of a query: an object, or None if it does not exist; for a VMCount, the number of VMs."""
         return self._usage.count(query.reference) if isinstance(query, VMCount) else self.find(query)

@@ -54,6 +54,11 @@ class FileCluster(ClusterState):
         """The objects in the files and the catalog."""
         return self.context
 
+    @property
+    def is_standalone(self) -> bool:
+        """False, because lint does not know where the objects will be applied."""
+        return False
+
     def answer(self, query: Query) -> Model | int | None:
         """Return the object that a query asks for, or None; for a count of VMs, return 0."""
         if isinstance(query, VMCount):

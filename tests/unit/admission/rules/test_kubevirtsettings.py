@@ -137,5 +137,19 @@ def test_accepted_kubevirt_settings_cause_exactly_the_expected_warnings(tree: Js
     assert (result.causes, result.warnings) == ([], warnings)
 
 
+def test_unknown_setting_within_a_setting_for_pods_is_also_reported() -> None:
+    tree: JsonObject = {"configuration": {"seccompConfiguration": {"colour": "blue"}}}
+    warnings = split_violations(check_effects(tree, is_standalone=True)).warnings
+    assert warnings == [
+        f"{AT}.seccompConfiguration: only affects guests in pods on a cluster; it has no effect on this server",
+        f'unknown setting "{AT}.seccompConfiguration.colour" is stored but has no effect',
+    ]
+
+
+def test_null_of_a_setting_for_pods_causes_no_warning() -> None:
+    tree: JsonObject = {"configuration": {"defaultRuntimeClass": None}}
+    assert list(check_effects(tree, is_standalone=True)) == []
+
+
 def test_active_feature_gates_cause_no_warning() -> None:
     assert [name for name in ACTIVE if find_feature_gate_warning(name) is not None] == []

@@ -98,7 +98,7 @@ def build_inferring_vm() -> JsonObject:
 async def review(webhook: Webhook, path: str, tree: JsonObject) -> JsonObject:
     request = {
         "uid": "1",
-        "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
+        "kind": {"group": "kubevirt.io", "version": "v1", "kind": tree["kind"]},
         "operation": "CREATE",
         "name": "vm1",
         "namespace": "default",
@@ -123,6 +123,13 @@ async def test_validating_webhook_returns_no_patch(tmp_path: Path) -> None:
         vm = build_vm(instancetype={"name": "small"})
         assert await review(webhook, "/admit/validate", vm) == {"uid": "1", "allowed": True}
         assert await review(webhook, "/admit/validate", await complete(webhook, vm)) == {"uid": "1", "allowed": True}
+
+
+async def test_settings_for_pods_cause_no_warning(tmp_path: Path) -> None:
+    configuration = {"defaultRuntimeClass": "kata", "developerConfiguration": {"useEmulation": True}}
+    kubevirt = {**build_vm(), "kind": "KubeVirt", "spec": {"configuration": configuration}}
+    async with open_webhook(tmp_path) as (webhook, _):
+        assert await review(webhook, "/admit/validate", kubevirt) == {"uid": "1", "allowed": True}
 
 
 async def test_rejection_reads_each_object_once_more_from_the_api_server(tmp_path: Path) -> None:

@@ -42,3 +42,7 @@ def test_invalid_or_ineffective_setting_is_reported_at_its_position(case: Case) 
 
 def test_supported_settings_are_not_reported() -> None:
     assert lint(kubevirt("{instancetype: {referencePolicy: expand}, evictionStrategy: None}")) == []
+
+
+def test_settings_that_only_affect_guests_in_pods_are_not_reported() -> None:
+    assert lint(kubevirt("{defaultRuntimeClass: kata, developerConfiguration: {useEmulation: true}}")) == []
