@@ -51,7 +51,7 @@ def find_reported(guests: Guests) -> JsonObject | None:
 def ask(guests: Guests, question: str) -> Any:
     """Return the answer of the guest agent; ask again if an emulated guest takes longer than the server waits."""
     path = f"{ACTIONS}/virtualmachineinstances/{NAME}/{question}"
-    answers: list[Any] = []
+    answers: list[tuple[int, Any]] = []
 
     def is_answered() -> bool:
         answers.append(guests.system.request("GET", path))

@@ -13,8 +13,15 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.domain import Firmware, Machine, ResourceRequirements
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.wellknown import RECAPTURE_ANNOTATION
 from virtshape.engine.machinetype import default_architecture, default_machine_type
-from virtshape.resolve.matcher import RECAPTURE_ANNOTATION, Role, find_full_kind, find_matcher, find_status_ref
+from virtshape.resolve.matcher import (
+    Role,
+    find_full_kind,
+    find_matcher,
+    find_status_ref,
+    list_recaptured,
+)
 
 PCI_TOPOLOGY_ANNOTATION: Final = "kubevirt.io/pci-topology-version"
 PCI_TOPOLOGY: Final = "v3"
@@ -64,9 +71,11 @@ def _annotate_template(vm: VirtualMachine, topology: str) -> None:
 
 
 def mark_recapture(vm: VirtualMachine, before: VirtualMachine) -> None:
-    """Annotate the VM with the roles whose revision the update removes, or whose referenced object it changes."""
-    roles = [role for role in _ROLES if _is_released(vm, before, role)]
-    if roles:
+    """Add the roles whose revision the update removes, or whose referenced object it changes, to the annotation."""
+    marked = list_recaptured(vm)
+    released = [role for role in _ROLES if _is_released(vm, before, role)]
+    if any(role not in marked for role in released):
+        roles = [role for role in _ROLES if role in marked or role in released]
         annotations = {**(vm.metadata.annotations or {}), RECAPTURE_ANNOTATION: ",".join(roles)}
         vm.metadata = replace(vm.metadata, annotations=annotations)
 

@@ -1,8 +1,8 @@
 """
 Evaluation of VMs for the API server, the webhook and lint: set defaults, and collect all violations.
 
-An update that leaves the spec unchanged after defaulting always passes, and so does any update to a VM that is being
-deleted.
+An update that leaves the spec unchanged after defaulting passes, unless it requests that revisions are captured again;
+such an update is checked, but sets no defaults. Any update to a VM that is being deleted passes.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,19 @@ from virtshape.api.fielderror import FieldError
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import RECAPTURE_ANNOTATION
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.expand import Shape, draft_template
 from virtshape.engine.machinetype import default_architecture
 from virtshape.resolve.find import default_layout, instancetype_spec, namespace_of, preference_spec
-from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher, list_recaptured
+from virtshape.resolve.matcher import (
+    FLAVOR_GROUP,
+    INSTANCETYPE_GROUP,
+    Role,
+    find_matcher,
+    list_new_recaptures,
+    list_recaptured,
+)
 from virtshape.resolve.reference import NotFoundError
 
 _DEFER: Final = "Defer"
@@ -42,6 +50,8 @@ def evaluate_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluati
     """Return the VM to store, with defaults, and all its violations."""
     if _is_unchanged(submission):
         return Evaluation(submission.new, [])
+    if submission.has_same_spec:
+        return (yield from evaluate_completed_vm(submission, cluster))
     completed = yield from _complete(submission, cluster)
     if completed.is_unchanged:
         return Evaluation(completed.tree, completed.warnings)
@@ -50,7 +60,7 @@ def evaluate_vm(submission: Submission, cluster: ClusterState) -> Steps[Evaluati
 
 def complete_vm(submission: Submission, cluster: ClusterState) -> Steps[Admitted]:
     """Return the VM with defaults, before other webhooks change it. Raise StatusError if defaults cannot be set."""
-    if _is_unchanged(submission):
+    if submission.has_same_spec or _is_unchanged(submission):
         return Admitted(submission.new, [])
     completed = yield from _complete(submission, cluster)
     if completed.references.error is not None:
@@ -65,7 +75,7 @@ def evaluate_completed_vm(submission: Submission, cluster: ClusterState) -> Step
         return Evaluation(submission.new, [])
     vm: VirtualMachine = submission.take()
     before: VirtualMachine | None = submission.decode_old()
-    if before is not None and vm.spec == before.spec:
+    if before is not None and vm.spec == before.spec and not list_new_recaptures(vm, before):
         return Evaluation(submission.new, [])
     # Resolved again, because another webhook may have changed the matchers.
     references = yield from resolve_matchers(vm, before)
@@ -76,7 +86,14 @@ def evaluate_completed_vm(submission: Submission, cluster: ClusterState) -> Step
 def _is_unchanged(submission: Submission) -> bool:
     if submission.old is None:
         return False
-    return bool(submission.new["metadata"].get("deletionTimestamp")) or submission.has_same_spec
+    if submission.new["metadata"].get("deletionTimestamp"):
+        return True
+    return submission.has_same_spec and _find_recapture(submission.new) in (None, _find_recapture(submission.old))
+
+
+def _find_recapture(tree: JsonObject) -> str | None:
+    annotations: JsonObject = tree["metadata"].get("annotations") or {}
+    return annotations.get(RECAPTURE_ANNOTATION)
 
 
 class _Completed(NamedTuple):
@@ -95,8 +112,10 @@ class _Completed(NamedTuple):
 
     @property
     def is_unchanged(self) -> bool:
-        """Return True for an update that leaves the spec unchanged."""
-        return self.before is not None and self.references.error is None and self.vm.spec == self.before.spec
+        """Return True for an update that leaves the spec unchanged and does not request new revisions."""
+        if self.before is None or self.references.error is not None or self.vm.spec != self.before.spec:
+            return False
+        return not list_new_recaptures(self.vm, self.before)
 
 
 def _complete(submission: Submission, cluster: ClusterState) -> Steps[_Completed]:

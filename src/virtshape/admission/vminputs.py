@@ -12,7 +12,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.engine.lifecycle import ACTIVE, Use, check_use, read_lifecycle
 from virtshape.resolve.find import namespace_of, refer, search_object
-from virtshape.resolve.matcher import Role, find_full_kind, find_matcher
+from virtshape.resolve.matcher import Role, find_full_kind, find_matcher, list_new_recaptures
 from virtshape.resolve.reference import NotFoundError, Reference
 from virtshape.resolve.search import Search
 
@@ -102,13 +102,17 @@ def _explain(
     references: References,
 ) -> Search[Found]:
     """Return the result for a missing object; omit the explanation if an update leaves the reference unchanged."""
-    if before is not None and find_matcher(vm, role) == find_matcher(before, role):
+    if before is not None and _keeps_reference(vm, before, role):
         return Found(error=error)
     if error.reference.kind == "ControllerRevision":
         return Found(error=error, explanation=error.message)
     explanation = yield from search_explanation(error.reference, role, namespace_of(vm), known, _ADVICE)
     volume = references.inferred.get(role)
     return Found(error=error, explanation=f"{explanation} (inferred from volume {volume})" if volume else explanation)
+
+
+def _keeps_reference(vm: VirtualMachine, before: VirtualMachine, role: Role) -> bool:
+    return find_matcher(vm, role) == find_matcher(before, role) and role not in list_new_recaptures(vm, before)
 
 
 def _check_lifecycle(

@@ -44,6 +44,13 @@ KVM_DEVICE: Final = "devices.kubevirt.io/kvm"
 EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 """On a VMI: an isolated emulator thread gets a second CPU if the total would otherwise be odd."""
 OBJECT_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
+RECAPTURE_ANNOTATION: Final = "virtshape.io/recapture"
+"""
+A VM annotation with a comma-separated list of roles whose revisions must be captured again.
+
+Admission sets it if an update removes the name of a revision, and clients set it to request an upgrade. The controller
+captures the revisions and removes the annotation. It ignores roles whose revision the spec names, and other values.
+"""
 SHARED_REVISION_LABEL: Final = "virtshape.io/shared-revision"
 """On a ControllerRevision: `true` if the VMs that use it own it together."""
 START_REVISION_PREFIX: Final = "revision-start-vm-"

@@ -1,8 +1,9 @@
 """
 `virtctl upgrade`: update VMs to their current instance type and preference.
 
-The command only clears the revision names in VMs; the server then stores new revisions. For a stock KubeVirt, the
-revision names in the VM's status are cleared too. No guest is restarted.
+The command clears the revision names in VMs and requests new revisions with an annotation; the server then stores
+them. A stock KubeVirt does not know the annotation: the command clears the revision names in spec and status instead,
+which requires permission to write the status. No guest is restarted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,11 +22,20 @@ from virtshape.cli.drift import Reading, describe_change, describe_object, fetch
 from virtshape.cli.errors import CommandError, warn
 from virtshape.cli.expand import find_configuration
 from virtshape.cli.output import print_object, print_table
-from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, write_release, write_status_release
+from virtshape.client.actions import list_resources
+from virtshape.controllers.vm.upgrade import (
+    Upgrade,
+    plan_upgrade,
+    write_release,
+    write_spec_release,
+    write_status_release,
+)
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.reference import Lookup
 
 COLUMNS = ("NAMESPACE", "VM", "OBJECTS", "APPLIES", "FIELD")
+VIRTSHAPE_RESOURCE = "explain-vm-spec"
+"""A resource that virtshape serves and KubeVirt does not."""
 UNCHANGED = "none"
 UNKNOWN = "unknown, since the stored revision was deleted"
 
@@ -196,9 +206,11 @@ async def plan_all(session: Session, namespace: str) -> Plan:
 async def apply_plan(session: Session, steps: Sequence[Step], *, dry_run: bool) -> Plan:
     """Upgrade VMs on the server; return the applied steps, and a message for each VM that could not be upgraded."""
     plan = Plan([], [])
+    is_virtshape = bool(steps) and VIRTSHAPE_RESOURCE in await list_resources(session.client)
+    release = _release if is_virtshape else _release_in_kubevirt
     for step in steps:
         try:
-            await _release(session, step, dry_run=dry_run)
+            await release(session, step, dry_run=dry_run)
         except StatusError as error:
             plan.problems.append(f"{step.namespace}/{step.name}: {error.message}")
         else:
@@ -226,8 +238,13 @@ async def _plan(session: Session, reading: Reading) -> Plan:
 
 
 async def _release(session: Session, step: Step, *, dry_run: bool) -> None:
+    patch = write_release(step.upgrade.roles)
+    await session.client.patch(VirtualMachine, step.name, step.namespace, patch=patch, dry_run=dry_run)
+
+
+async def _release_in_kubevirt(session: Session, step: Step, *, dry_run: bool) -> None:
     client, roles = session.client, step.upgrade.roles
-    patch = write_release(roles)
+    patch = write_spec_release(roles)
     released = await client.patch(VirtualMachine, step.name, step.namespace, patch=patch, dry_run=dry_run)
     further = write_status_release(released, roles)
     if further is not None:

@@ -5,6 +5,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from virtshape.api.status import StatusError
 from virtshape.client.rest import RestClient
 
 GROUP: Final = "subresources.kubevirt.io"
@@ -40,6 +41,17 @@ async def expand_sent(client: RestClient, namespace: str, tree: Any) -> Any:
     """Send a VM that is not stored to the server; return the VM that the server expanded, as decoded JSON."""
     target = f"/apis/{GROUP}/{VERSION}/namespaces/{quote(namespace, safe='')}/expand-vm-spec"
     return msgspec.json.decode((await client.request("PUT", target, msgspec.json.encode(tree))).body)
+
+
+async def list_resources(client: RestClient) -> set[str]:
+    """Return the names of the resources in this API group; an empty set if the server does not serve the group."""
+    try:
+        reply = await client.request("GET", f"/apis/{GROUP}/{VERSION}")
+    except StatusError as error:
+        if error.code == 404:
+            return set()
+        raise
+    return {resource["name"] for resource in msgspec.json.decode(reply.body)["resources"]}
 
 
 async def read_version(client: RestClient) -> Any:

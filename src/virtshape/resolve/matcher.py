@@ -15,6 +15,7 @@ from virtshape.api.kubevirt.virtualmachine import (
     VirtualMachine,
 )
 from virtshape.api.status import StatusError
+from virtshape.api.wellknown import RECAPTURE_ANNOTATION
 
 Matcher = InstancetypeMatcher | PreferenceMatcher | FlavorMatcher
 Role = Literal["instancetype", "preference", "flavor"]
@@ -22,8 +23,6 @@ Role = Literal["instancetype", "preference", "flavor"]
 
 INSTANCETYPE_GROUP: Final = "instancetype.kubevirt.io"
 FLAVOR_GROUP: Final = "flavor.kubevirt.io"
-RECAPTURE_ANNOTATION: Final = "virtshape.io/recapture"
-"""A VM annotation with a comma-separated list of roles whose revisions must be captured again."""
 
 
 class MatcherKinds(NamedTuple):
@@ -75,7 +74,14 @@ def list_recaptured(vm: VirtualMachine) -> list[str]:
     """Return the roles whose revisions must be captured again, from the VM's annotation."""
     annotations = vm.metadata.annotations
     marked = annotations.get(RECAPTURE_ANNOTATION) if annotations else None
-    return [role.strip() for role in marked.split(",")] if marked else []
+    return [role.strip() for role in marked.split(",")] if marked is not None else []
+
+
+def list_new_recaptures(vm: VirtualMachine, before: VirtualMachine) -> list[Role]:
+    """Return the roles for which an update requests that the revision is captured again."""
+    added = set(list_recaptured(vm)).difference(list_recaptured(before))
+    matchers = {role: matcher for role in KINDS if role in added and (matcher := find_matcher(vm, role)) is not None}
+    return [role for role, matcher in matchers.items() if not matcher.revision_name]
 
 
 def find_full_kind(matcher: Matcher, role: Role) -> str | None:

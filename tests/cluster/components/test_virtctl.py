@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster.components.installation import ComponentProcess, Installation
+from tests.cluster.install import retry
 from tests.support.demoguests import eventually
 from tests.support.kubectl import Kubectl
 from tests.support.kubevirt import find_program
@@ -14,6 +15,8 @@ from tests.support.smallmanifests import build_instancetype, build_vm
 from tests.support.virtctl import PROGRAM, Virtctl
 
 pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
+
+RECAPTURE = "virtshape.io/recapture"
 
 
 @pytest.fixture
@@ -135,6 +138,50 @@ def test_virtctl_changes_log_verbosity_and_shows_permitted_devices(
     assert each_virtctl.print("adm", "log-verbosity", "--virt-api") == "virt-api=5\n"
     assert each_virtctl("adm", "log-verbosity", "--reset").status == 0
     assert "Permitted Devices" in each_virtctl.print("permitted-devices", "-n", "kubevirt")
+
+
+@pytest.fixture
+def revisions_in_status(kubectl: Kubectl, controllers: ComponentProcess) -> Iterator[None]:
+    """Configure the controllers, which create the KubeVirt object, to record revisions only in the status of VMs."""
+    del controllers
+
+    def configure(place: str | None) -> None:
+        patch = json.dumps({"spec": {"configuration": {"instancetype": {"revisionName": place}}}})
+        kubectl("patch", "kubevirt", "kubevirt", "-n", "kubevirt", "--type=merge", "-p", patch)
+
+    retry(lambda: configure("Status"))
+    yield
+    configure(None)
+
+
+@pytest.mark.usefixtures("revisions_in_status")
+def test_editor_upgrades_a_vm_whose_revision_is_recorded_in_the_status(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    kubectl("create", "rolebinding", "edits", "--clusterrole=edit", "--user=editor")
+    size = build_instancetype("grows", vcpus=2)
+    kubectl.apply(size)
+    matcher = {"name": "grows", "kind": "VirtualMachineInstancetype"}
+    vm = build_vm("grown", instancetype=matcher)
+    vm["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
+    kubectl.apply(vm)
+
+    def find_revision() -> str:
+        found = kubectl.get("vm", "grown")
+        ref = found.get("status", {}).get("instancetypeRef", {}).get("controllerRevisionRef", {})
+        return "" if RECAPTURE in found["metadata"].get("annotations", {}) else str(ref.get("name", ""))
+
+    revision = eventually(lambda: find_revision() or None, lambda: "the VM has no revision")
+    assert "revisionName" not in kubectl.get("vm", "grown")["spec"]["instancetype"]
+    size["spec"] |= {"cpu": {"guest": 4}, "nodeSelector": {"disk": "hdd"}}
+    kubectl.apply(size)
+    wanted = json.dumps({"metadata": {"annotations": {RECAPTURE: "instancetype"}}})
+    refusal = retry(lambda: kubectl.run_rejected("patch", "vm", "grown", "--as=editor", "--type=merge", "-p", wanted))
+    assert "nodeSelector conflicts with selected instance type" in refusal
+    del size["spec"]["nodeSelector"]
+    kubectl.apply(size)
+    upgraded = virtctl("upgrade", "grown", "--as", "editor")
+    assert (upgraded.status, upgraded.err) == (0, "1 VM upgraded\n")
+    eventually(lambda: find_revision() not in ("", revision) or None, lambda: "the VM has no new revision")
+    assert virtctl("upgrade", "grown").err == "nothing to upgrade: all VMs are current\n"
 
 
 REFUSALS: dict[str, tuple[list[str], str]] = {

@@ -19,7 +19,7 @@ from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.virtualmachine import STOP, VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.controllers.manager import COMPONENT, Controllers
-from virtshape.controllers.vm.upgrade import write_release, write_status_release
+from virtshape.controllers.vm.upgrade import write_release
 
 HALT = {"spec": {"runStrategy": "Halted"}}
 COMMAND = "virtctl upgrade vm1 -n default"
@@ -60,12 +60,9 @@ async def wait_until_repaired(system: ControlledSystem) -> VirtualMachine:
 
 
 async def upgrade(system: ControlledSystem, role: str = "instancetype") -> None:
-    """Send the patches of `virtctl upgrade`."""
-    roles = ["preference" if role == "preference" else "instancetype"]
-    released = await system.client.patch(VirtualMachine, "vm1", "default", patch=write_release(roles))  # type: ignore[arg-type]
-    further = write_status_release(released, roles)  # type: ignore[arg-type]
-    if further is not None:
-        await system.client.patch(VirtualMachine, "vm1", "default", patch=further, subresource="status")
+    """Send the patch of `virtctl upgrade`."""
+    patch = write_release(["preference" if role == "preference" else "instancetype"])
+    await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
 
 @pytest.mark.parametrize(

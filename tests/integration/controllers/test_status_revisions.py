@@ -1,4 +1,4 @@
-"""Revision names in the status only: names that the controller writes, and names that clients write."""
+"""Revision names in the status only: names that the controller or clients write, and upgrades by users."""
 
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,19 @@ from tests.support.waiting import eventually
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.api.kubevirt.conditions import find_condition
 from virtshape.api.kubevirt.virtualmachine import ControllerRevisionRef, VirtualMachine
 from virtshape.api.model import JsonObject
 from virtshape.api.ownerreferences import make_owner_reference
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
+from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers
-from virtshape.controllers.vm.upgrade import write_release, write_status_release
+from virtshape.controllers.vm.upgrade import write_release, write_spec_release, write_status_release
+from virtshape.standalone.inprocesstransport import connect
 
+RBAC = "rbac.authorization.k8s.io"
+RECAPTURE = "virtshape.io/recapture"
 LABELS = {
     "instancetype.kubevirt.io/object-name": "small",
     "instancetype.kubevirt.io/object-version": "v1beta1",
@@ -140,17 +147,139 @@ async def test_revision_name_removed_from_the_status_is_replaced_by_a_new_one(tm
     async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
         captured = await start_stopped(system, controllers)
         await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})
-        released = await system.client.patch(VirtualMachine, "vm1", "default", patch=write_release(["instancetype"]))
+        patch = write_spec_release(["instancetype"])
+        released = await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
         further = write_status_release(released, ["instancetype"])
         assert further is not None
         await system.client.patch(VirtualMachine, "vm1", "default", patch=further, subresource="status")
-
-        async def find_new() -> str | None:
-            name = find_revision_name(await system.vm())
-            return name if name not in ("", captured) else None
-
-        await eventually(find_new, "no new revision")
+        await wait_for_other_revision(system, captured)
         assert await count_vcpus_after_start(system, controllers) == 7
+
+
+async def wait_for_other_revision(system: ControlledSystem, earlier: str) -> VirtualMachine:
+    """Wait until the status names a new revision and the recapture annotation is removed; return the VM."""
+
+    async def probe() -> VirtualMachine | None:
+        vm = await system.vm()
+        is_new = find_revision_name(vm) not in ("", earlier)
+        return vm if is_new and RECAPTURE not in (vm.metadata.annotations or {}) else None
+
+    return await eventually(probe, "the VM has no new revision, or still has the annotation")
+
+
+async def connect_as_editor(system: ControlledSystem) -> RestClient:
+    """Return a client of a user who has only the role `kubevirt.io:edit`, and only in the namespace default."""
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "edit", "namespace": "default"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "kubevirt.io:edit"},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "eve"}],
+    }
+    await system.create(binding)
+    return connect(system.server, User("eve", (AUTHENTICATED,)))
+
+
+async def grow(system: ControlledSystem) -> None:
+    await system.client.patch(VirtualMachineClusterInstancetype, "small", patch={"spec": {"cpu": {"guest": 7}}})
+
+
+async def test_user_with_the_edit_role_can_upgrade_a_vm(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        preference_ref = getattr((await system.vm()).status, "preference_ref", None)
+        await grow(system)
+        editor = await connect_as_editor(system)
+        status = {"status": {"instancetypeRef": None}}
+        with pytest.raises(StatusError) as refused:
+            await editor.patch(VirtualMachine, "vm1", "default", patch=status, subresource="status")
+        assert refused.value.code == 403
+        patch = write_release(["instancetype", "preference"])
+        await editor.patch(VirtualMachine, "vm1", "default", patch=patch, dry_run=True)
+        await system.wait_until_idle(controllers)
+        assert find_revision_name(await system.vm()) == captured
+        await editor.patch(VirtualMachine, "vm1", "default", patch=patch)
+        vm = await wait_for_other_revision(system, captured)
+        assert vm.metadata.generation == 1
+        assert vm.spec.instancetype is not None
+        assert vm.spec.instancetype.revision_name is None
+        assert vm.status is not None
+        assert vm.status.preference_ref == preference_ref  # the preference has not changed
+        assert await count_vcpus_after_start(system, controllers) == 7
+
+
+async def test_upgraded_vm_reports_its_new_size(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        await grow(system)
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=write_release(["instancetype"]))
+        await wait_for_other_revision(system, captured)
+        await system.wait_until_idle(controllers)
+        assert await read_size(system) == 7
+
+
+async def read_size(system: ControlledSystem) -> int | None:
+    status = (await system.vm()).status
+    return status.effective.vcpus if status and status.effective else None
+
+
+@pytest.mark.parametrize("place", ["Spec", "Status"])
+async def test_upgraded_running_vm_reports_its_new_size_and_that_it_needs_a_restart(tmp_path: Path, place: str) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        await configure(system, revisionName=place)
+        await system.create(instancetype_tree(), preference_tree(), vm_tree())
+        await system.wait_for("Running")
+        await system.wait_until_idle(controllers)
+        vm = await system.vm()
+        assert vm.status is not None
+        assert find_condition(vm.status.conditions, "RestartRequired") is None
+        captured = find_revision_name(vm)
+        await grow(system)
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=write_release(["instancetype"]))
+        await wait_for_other_revision(system, captured)
+        await system.wait_until_idle(controllers)
+        vm = await system.vm()
+        assert vm.status is not None
+        restart = find_condition(vm.status.conditions, "RestartRequired")
+        assert restart is not None
+        assert "restart it to apply this" in (restart.message or "")
+        assert await read_size(system) == 7
+
+
+async def test_user_with_the_edit_role_can_replace_a_deleted_revision(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        await grow(system)
+        await system.client.delete(ControllerRevision, captured, "default")
+        editor = await connect_as_editor(system)
+        await editor.patch(VirtualMachine, "vm1", "default", patch=write_release(["instancetype"]))
+        await wait_for_other_revision(system, captured)
+        assert await count_vcpus_after_start(system, controllers) == 7
+
+
+async def test_upgrade_to_a_conflicting_instancetype_is_rejected(tmp_path: Path) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        conflicting = {"spec": {"template": {"spec": {"nodeSelector": {"disk": "hdd"}}}}}
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=conflicting)
+        selector = {"spec": {"nodeSelector": {"disk": "ssd"}}}
+        await system.client.patch(VirtualMachineClusterInstancetype, "small", patch=selector)
+        with pytest.raises(StatusError, match="nodeSelector conflicts with selected instance type"):
+            await system.client.patch(VirtualMachine, "vm1", "default", patch=write_release(["instancetype"]))
+        await system.wait_until_idle(controllers)
+        assert find_revision_name(await system.vm()) == captured
+
+
+@pytest.mark.parametrize("roles", ["", "preference", "instancetypes", "../instancetype,status", ",,"])
+async def test_recapture_annotation_with_other_values_keeps_the_revision(tmp_path: Path, roles: str) -> None:
+    async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+        captured = await start_stopped(system, controllers)
+        await grow(system)
+        annotated = {"metadata": {"annotations": {RECAPTURE: roles, "own": "1"}}}
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=annotated)
+        await system.wait_until_idle(controllers)
+        vm = await system.vm()
+        assert (vm.metadata.annotations, find_revision_name(vm)) == ({"own": "1"}, captured)
 
 
 @pytest.mark.parametrize("place", ["Spec", "Status"])

@@ -295,6 +295,53 @@ def test_recapture_annotation_is_set_only_if_the_vm_needs_a_new_revision(
     assert new["metadata"].get("annotations", {}).get(RECAPTURE) == marked
 
 
+def ask_for_recapture(roles: str, **spec: Any) -> tuple[JsonObject, JsonObject]:
+    """Return a VM whose status names its revision, with an annotation that requests a new one, and without it."""
+    old = vm_tree(instancetype="small", status={"instancetypeRef": REF}, **spec)
+    return {**old, "metadata": {**old["metadata"], "annotations": {RECAPTURE: roles}}}, old
+
+
+R1 = build_revision("r1", to_tree(SMALL), object_name="small")
+SSD = build_instancetype("small", nodeSelector={"disk": "ssd"})
+ON_HDD: JsonObject = {"nodeSelector": {"disk": "hdd"}}
+
+
+def test_requested_recapture_is_checked_and_sets_no_defaults() -> None:
+    new, old = ask_for_recapture("instancetype,preference")
+    assert admitted(new, FakeCluster([SMALL, R1]), old) is new
+
+
+def test_requested_recapture_is_rejected_if_the_current_object_conflicts_with_the_vm() -> None:
+    new, old = ask_for_recapture("instancetype", template=ON_HDD)
+    assert admitted(new, FakeCluster([SMALL, R1]), old) is new
+    ((_, message),) = refused(new, FakeCluster([SSD, R1]), old)
+    assert message == "VM field(s) spec.template.spec.nodeSelector conflicts with selected instance type"
+
+
+def test_requested_recapture_is_rejected_if_the_object_does_not_exist() -> None:
+    new, old = ask_for_recapture("instancetype")
+    ((field, message),) = refused(new, FakeCluster([R1]), old)
+    assert (field, '"small" not found' in message) == ("spec.instancetype.name", True), message
+
+
+@pytest.mark.parametrize("roles", ["", "preference", "instancetypes", "../instancetype", ",,"])
+def test_recapture_annotation_without_a_role_of_the_vm_is_not_checked(roles: str) -> None:
+    new, old = ask_for_recapture(roles, template=ON_HDD)
+    assert admitted(new, FakeCluster([SSD, R1]), old) is new
+
+
+def test_pending_recapture_is_not_checked_again() -> None:
+    new, _ = ask_for_recapture("instancetype", template=ON_HDD)
+    assert admitted({**new, "metadata": {**new["metadata"], "labels": {"a": "b"}}}, FakeCluster([SSD, R1]), new)
+
+
+def test_update_that_changes_the_preference_keeps_the_requested_recapture_of_the_instancetype() -> None:
+    new, old = ask_for_recapture("instancetype", preference={"name": "linux", "revisionName": "r2"})
+    new = {**new, "spec": {**new["spec"], "preference": {"name": "linux"}}}
+    cluster = FakeCluster([SMALL, R1, build_preference("linux")])
+    assert admitted(new, cluster, old)["metadata"]["annotations"][RECAPTURE] == "instancetype,preference"
+
+
 def test_deprecated_running_field_causes_a_warning() -> None:
     tree = vm_tree(memory="1Gi", runStrategy=None, running=True)
     assert warned(tree) == ["spec.running is deprecated: use spec.runStrategy: Always"]

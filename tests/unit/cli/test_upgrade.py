@@ -27,7 +27,9 @@ FAILURE = {
     "reason": "Invalid",
     "message": "that does not go with it",
 }
+SUBRESOURCES = "/apis/subresources.kubevirt.io/v1"
 CLEARED: JsonObject = {"spec": {"instancetype": {"revisionName": None}}}
+REQUESTED: JsonObject = {"metadata": {"annotations": {"virtshape.io/recapture": "instancetype"}}, **CLEARED}
 STATUS_CLEARED: JsonObject = {"status": {"instancetypeRef": None}}
 
 
@@ -62,18 +64,20 @@ def build_revision(name: str, vcpus: int) -> JsonObject:
 class FakeServer:
     """A server with three VMs of an instance type with 4 vCPUs; two, one of them running, have an older revision."""
 
-    def __init__(self, *, marks: bool = True, refuses: str = "", has_size: bool = True) -> None:
+    def __init__(
+        self, *, resources: tuple[str, ...] = ("explain-vm-spec",), refuses: str = "", has_size: bool = True
+    ) -> None:
         self.vms = {
             "web": build_vm("web", "older", created=True),
             "db": build_vm("db", "older"),
             "new": build_vm("new", "newer"),
         }
         self.patches: list[tuple[str, JsonObject]] = []
-        self._marks = marks
         self._refuses = refuses
         revisions = [build_revision("older", 2), build_revision("newer", 4)]
         self.documents: dict[str, JsonObject] = {
             f"/apis/{GROUP}": {"versions": [{"version": "v1beta1"}]},
+            **({SUBRESOURCES: {"resources": [{"name": name} for name in resources]}} if resources else {}),
             VMS: {"items": list(self.vms.values())},
             "/apis/kubevirt.io/v1/virtualmachines": {"items": list(self.vms.values())},
             **{f"{VMS}/{name}": vm for name, vm in self.vms.items()},
@@ -93,9 +97,7 @@ class FakeServer:
         if name == self._refuses:
             return FAILURE
         self.patches.append((path, json.loads(call.body)))
-        vm = self.vms[name]
-        marks = {"annotations": {"virtshape.io/recapture": "instancetype"}} if self._marks else {}
-        return {**vm, "metadata": {**vm["metadata"], **marks}}
+        return self.vms[name]
 
 
 @pytest.fixture
@@ -120,7 +122,7 @@ def test_upgrade_of_all_outdated_vms_lists_their_changes(ask: Any) -> None:
         ["team", "db", size, "at start", grown],
     ]
     assert (outcome.status, outcome.err) == (0, "2 VMs upgraded\n")
-    assert server.patches == [("web", CLEARED), ("db", CLEARED)]
+    assert server.patches == [("web", REQUESTED), ("db", REQUESTED)]
 
 
 def test_dry_run_of_upgrade_is_validated_by_the_server_and_changes_nothing(ask: Any) -> None:
@@ -128,13 +130,21 @@ def test_dry_run_of_upgrade_is_validated_by_the_server_and_changes_nothing(ask: 
     outcome = ask(server, "web", "--dry-run")
     assert outcome.out.splitlines()[1].endswith("spec.domain.cpu.sockets: 2 -> 4")
     assert outcome.err == "1 VM would be upgraded; run without --dry-run to apply\n"
-    assert server.patches == [("web?dryRun=All", CLEARED)]
+    assert server.patches == [("web?dryRun=All", REQUESTED)]
 
 
-def test_upgrade_clears_the_status_on_servers_without_the_recapture_annotation(ask: Any) -> None:
-    server = FakeServer(marks=False)
+@pytest.mark.parametrize("resources", [("version", "expand-vm-spec"), ()], ids=["KubeVirt", "no subresource API"])
+def test_upgrade_clears_spec_and_status_in_kubevirt_without_an_annotation(ask: Any, resources: tuple[str, ...]) -> None:
+    server = FakeServer(resources=resources)
     assert ask(server, "db").status == 0
     assert server.patches == [("db", CLEARED), ("db/status", STATUS_CLEARED)]
+
+
+def test_upgrade_of_a_vm_with_a_revision_only_in_the_status_writes_no_status(ask: Any) -> None:
+    server = FakeServer()
+    del server.vms["db"]["spec"]["instancetype"]["revisionName"]
+    assert ask(server, "db").err == "1 VM upgraded\n"
+    assert server.patches == [("db", REQUESTED)]
 
 
 def test_upgrade_in_json_has_all_details(ask: Any) -> None:
@@ -173,7 +183,7 @@ def test_upgrade_continues_after_a_rejected_vm(ask: Any) -> None:
         "  - team/web: that does not go with it",
         "Show the changes: virtctl drift --fields",
     ]
-    assert server.patches == [("db", CLEARED)]
+    assert server.patches == [("db", REQUESTED)]
 
 
 def test_upgrade_prints_only_errors_if_all_vms_are_rejected(ask: Any) -> None:
@@ -216,4 +226,4 @@ def test_upgrade_of_a_vm_clears_the_name_of_a_deleted_revision(ask: Any) -> None
     outcome = ask(server, "lost")
     assert (outcome.status, outcome.err) == (0, "1 VM upgraded\n")
     assert outcome.out.splitlines()[1].endswith("at start   unknown, since the stored revision was deleted")
-    assert server.patches == [("lost", CLEARED)]
+    assert server.patches == [("lost", REQUESTED)]

@@ -8,7 +8,13 @@ from typing import Final
 
 from virtshape.admission.accounts import get_trusted_users
 from virtshape.api.model import JsonObject
-from virtshape.api.wellknown import DEPRECATED_LABEL, LIFECYCLE_LABEL, OBJECT_NAME_LABEL, REPLACEMENT_ANNOTATION
+from virtshape.api.wellknown import (
+    DEPRECATED_LABEL,
+    LIFECYCLE_LABEL,
+    OBJECT_NAME_LABEL,
+    RECAPTURE_ANNOTATION,
+    REPLACEMENT_ANNOTATION,
+)
 from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import MUTATE_PATH, SYSTEM, VALIDATE_PATH, begin, name_component
 from virtshape.cluster.manifests.options import Options
@@ -32,6 +38,14 @@ _CHANGED: Final = {
         "request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
     ),
 }
+_RECAPTURE: Final = f"metadata.?annotations[?'{RECAPTURE_ANNOTATION}']"
+_VM_CHANGED: Final = {
+    "name": "spec-changed-or-recapture-requested",
+    "expression": (
+        f"{_CHANGED['expression']} || object.{_RECAPTURE}.hasValue() && object.{_RECAPTURE} != oldObject.{_RECAPTURE}"
+    ),
+}
+"""The removal of the annotation is not checked, so that the controller can remove it while no webhook is running."""
 _RELABELLED: Final = {
     "name": "spec-or-labels-changed",
     "expression": (
@@ -105,7 +119,7 @@ def _by_others(namespace: str) -> JsonObject:
 
 def _list_validating(options: Options) -> list[JsonObject]:
     checks = [
-        (_VM_VALIDATOR, _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _NOT_DELETING)),
+        (_VM_VALIDATOR, _rule("kubevirt.io", "virtualmachines"), (_VM_CHANGED, _NOT_DELETING)),
         ("vmi.validate.virtshape.io", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
         ("configuration.validate.virtshape.io", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
         ("instancetype.validate.virtshape.io", _rule("instancetype.kubevirt.io"), (_LIFECYCLE_CHANGED,)),

@@ -38,7 +38,13 @@ from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
 from virtshape.controllers.vm.liveupdate import decide_live_change, set_hotplug_limits
-from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of, rename_sources
+from virtshape.controllers.vm.newvmi import (
+    adopt,
+    build_instance,
+    has_other_revisions,
+    name_start_revision_of,
+    rename_sources,
+)
 from virtshape.controllers.vm.revisionobjects import (
     has_changed_since,
     refer_to_revisions,
@@ -335,14 +341,17 @@ class VmReconciler:
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> tuple[VirtualMachineInstance | None, str]:
         """Apply live changes to the instance; return the instance, and the reason to restart it, if any."""
-        generation = vm.metadata.generation
-        if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
+        if vmi is None or is_being_deleted(vmi) or started_generation(vmi) is None:
+            return vmi, ""
+        is_upgraded = has_other_revisions(vmi, vm)
+        if started_generation(vmi) == vm.metadata.generation and not is_upgraded:
             return vmi, ""
         start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
         wanted = build_instance(vm, await self._revisions.get_shape(vm), configuration).spec
         if not self._on_cluster:
             vmi = await self._follow_volumes(vm, vmi, wanted)
-        if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
+        has_changed = is_upgraded or start is None or has_changed_since(vm, start)
+        if not has_changed and measure(wanted) == measure(vmi.spec):
             return vmi, ""  # any other difference comes from the configuration
         change = decide_live_change(vmi if self._on_cluster else predict_volumes(vmi, wanted), wanted, configuration)
         if change.spec is None:
@@ -401,7 +410,7 @@ class VmReconciler:
         status, generation = vm.status, vm.metadata.generation
         if status is not None and status.effective is not None and status.desired_generation == generation:
             return None
-        if vmi is not None and started_generation(vmi) == generation:
+        if vmi is not None and started_generation(vmi) == generation and not has_other_revisions(vmi, vm):
             return measure(vmi.spec)
         return measure(build_instance(vm, await self._revisions.get_shape(vm), configuration).spec)
 

@@ -18,6 +18,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.ownerreferences import find_controller, make_owner_reference
 from virtshape.api.status import StatusError
 from virtshape.api.wellknown import OBSERVED_VERSIONS, START_REVISION_PREFIX, VM_NAME_LABEL, VMI_FINALIZER
+from virtshape.controllers.vm.revisionobjects import list_status_revisions
 from virtshape.controllers.vm.status import GENERATION_ANNOTATION
 from virtshape.engine.conflicts import split_conflicts
 from virtshape.engine.defaults import apply_defaults
@@ -33,6 +34,8 @@ _ANNOTATIONS: dict[Role, str] = {
     "flavor": "flavor-name",
 }
 
+REVISIONS_ANNOTATION: Final = "virtshape.io/revisions"
+"""An instance's annotation with the revisions it was started from, if only the VM's status names them."""
 _FIRMWARE_UUIDS: Final = uuid.UUID("b1a7f3c4-6d0c-5f0e-9a53-0f2f5f6d8f11")
 
 
@@ -50,6 +53,9 @@ def build_instance(
         spec.start_strategy = "Paused"
     labels = {**(metadata.labels or {}), VM_NAME_LABEL: own.name or ""}
     annotations = {**(metadata.annotations or {}), **OBSERVED_VERSIONS, GENERATION_ANNOTATION: str(own.generation or 0)}
+    revisions = list_status_revisions(vm)
+    if revisions:
+        annotations[REVISIONS_ANNOTATION] = ",".join(revisions)
     return VirtualMachineInstance(
         api_version="kubevirt.io/v1",
         kind="VirtualMachineInstance",
@@ -76,6 +82,13 @@ def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInst
 def firmware_uuid(vm: VirtualMachine) -> str:
     """Return a firmware UUID that is the same for all instances of a VM."""
     return str(uuid.uuid5(_FIRMWARE_UUIDS, vm.metadata.uid or ""))
+
+
+def has_other_revisions(vmi: VirtualMachineInstance, vm: VirtualMachine) -> bool:
+    """Return True if the VM's status names other revisions than those that the instance was started from."""
+    started = (vmi.metadata.annotations or {}).get(REVISIONS_ANNOTATION)
+    revisions = list_status_revisions(vm) if started else []
+    return bool(revisions) and started != ",".join(revisions)
 
 
 def name_start_revision_of(vmi: VirtualMachineInstance) -> str | None:

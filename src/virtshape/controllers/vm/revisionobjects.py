@@ -25,10 +25,9 @@ from virtshape.api.model import Model
 from virtshape.api.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
-from virtshape.api.wellknown import OBJECT_NAME_LABEL, START_REVISION_PREFIX
+from virtshape.api.wellknown import OBJECT_NAME_LABEL, RECAPTURE_ANNOTATION, START_REVISION_PREFIX
 from virtshape.resolve.matcher import (
     INSTANCETYPE_GROUP,
-    RECAPTURE_ANNOTATION,
     Matcher,
     Role,
     find_matcher,
@@ -157,7 +156,7 @@ def get_origin(vm: VirtualMachine, role: Role, matcher: Matcher, *, in_spec: boo
 
     The spec takes precedence over the status, unless only the status was changed since the controller wrote both.
     """
-    if role in list_recaptured(vm):
+    if role in list_recaptured(vm) and not matcher.revision_name:
         return Origin("live")
     in_status = _status_revision(vm, role, matcher)
     status_is_newer = (
@@ -181,6 +180,13 @@ def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
     if ref.name is not None and ref.name != matcher.name:
         return ""
     return ref.controller_revision_ref.name or ""
+
+
+def list_status_revisions(vm: VirtualMachine) -> list[str]:
+    """Return the names of the revisions that the VM's status names and its spec does not."""
+    matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
+    names = (_status_revision(vm, role, one) for role, one in matchers.items() if not one.revision_name)
+    return [name for name in names if name]
 
 
 def is_removable(revision: ControllerRevision, vm: VirtualMachine) -> bool:

@@ -114,7 +114,8 @@ class Revisions:
             return await self._write(vm, with_finalizer(pin(vm, names), finalizer))
         status = refer_to_revisions(vm, names)
         if status != (vm.status or VirtualMachineStatus()):
-            vm = await self._client.update_status(replace(vm, status=status))
+            # The size is computed again, because the generation does not show that the revisions have changed.
+            vm = await self._client.update_status(replace(vm, status=replace(status, effective=None)))
         return await self._write(vm, with_finalizer(unmark(vm), finalizer))
 
     async def _are_stored(self, vm: VirtualMachine) -> bool:

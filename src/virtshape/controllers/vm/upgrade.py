@@ -5,7 +5,7 @@ Objects are only read. If an instance type or preference was deleted, its revisi
 deleted, it is captured again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -15,11 +15,12 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import JsonObject
+from virtshape.api.wellknown import RECAPTURE_ANNOTATION
 from virtshape.controllers.vm.newvmi import firmware_uuid, make_instance
 from virtshape.engine.compare import Change, compare_values
 from virtshape.resolve.drift import Drift, find_drift
 from virtshape.resolve.find import get_shape
-from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref, list_recaptured
+from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref
 from virtshape.resolve.reference import Lookup
 
 _BEHIND: Final = ("changed", "older version", "missing")
@@ -71,15 +72,19 @@ def release(vm: VirtualMachine, roles: Iterable[Role]) -> VirtualMachine:
     return vm
 
 
-def write_release(roles: Iterable[Role]) -> JsonObject:
-    """Return the merge patch that requests new revisions in these roles."""
+def write_release(roles: Sequence[Role]) -> JsonObject:
+    """Return the merge patch that requests new revisions in these roles, whether spec or status names the old ones."""
+    return {"metadata": {"annotations": {RECAPTURE_ANNOTATION: ",".join(roles)}}, **write_spec_release(roles)}
+
+
+def write_spec_release(roles: Iterable[Role]) -> JsonObject:
+    """Return the merge patch that removes revision names from the spec, for a stock KubeVirt."""
     return {"spec": {role: {"revisionName": None} for role in roles}}
 
 
 def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> JsonObject | None:
-    """Return the status patch for roles that the server has not marked for recapture, or None if there are none."""
-    marked = list_recaptured(vm)
-    left = [role for role in roles if role not in marked and find_status_ref(vm, role) is not None]
+    """Return the merge patch that removes references from the status, for a stock KubeVirt; None if it has none."""
+    left = [role for role in roles if find_status_ref(vm, role) is not None]
     return {"status": {f"{role}Ref": None for role in left}} if left else None
 
 

@@ -17,6 +17,7 @@ from virtshape.controllers.vm.newvmi import (
     annotate_names,
     build_instance,
     firmware_uuid,
+    has_other_revisions,
     make_instance,
     name_start_revision_of,
 )
@@ -67,6 +68,29 @@ def test_new_instance_has_owner_and_generation() -> None:
         "finalizers": ["kubevirt.io/foregroundDeleteVirtualMachine"],
     }
     assert name_start_revision_of(vmi) == name_start_revision(vm) == "revision-start-vm-u1-4"
+
+
+def build_captured(size: str, *, in_spec: bool = False) -> VirtualMachine:
+    """Return a VM whose status names its revisions, and whose spec names that of its instance type with `in_spec`."""
+    refs = {
+        f"{role}Ref": {"name": name, "controllerRevisionRef": {"name": revision}}
+        for role, name, revision in (("instancetype", "small", size), ("preference", "linux", "p1"))
+    }
+    matcher = {"name": "small", "revisionName": size} if in_spec else {"name": "small"}
+    return build_vm(instancetype=matcher, preference="linux", status=refs)
+
+
+def test_instance_records_revisions_that_only_the_status_of_its_vm_names() -> None:
+    shape = Shape(build_instancetype_spec())
+    vmi = build_instance(build_captured("r1"), shape, None)
+    assert (vmi.metadata.annotations or {})["virtshape.io/revisions"] == "r1,p1"
+    assert not has_other_revisions(vmi, build_captured("r1"))
+    assert has_other_revisions(vmi, build_captured("r2"))
+    assert not has_other_revisions(vmi, build_vm(memory="1Gi"))
+    named = build_instance(build_captured("r1", in_spec=True), shape, None)
+    assert (named.metadata.annotations or {})["virtshape.io/revisions"] == "p1"
+    unnamed = build_instance(build_owner(), shape, None)
+    assert not has_other_revisions(unnamed, build_captured("r1"))
 
 
 def test_firmware_uuid_is_the_same_for_all_instances_of_a_vm() -> None:

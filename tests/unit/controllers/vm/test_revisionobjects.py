@@ -157,6 +157,21 @@ def test_existing_revision_with_different_content_is_rejected(other: JsonObject)
             },
             Origin("live"),
         ),
+        (
+            {
+                "instancetype": {"name": "small", "revisionName": "r"},
+                "annotations": {"virtshape.io/recapture": "instancetype"},
+            },
+            Origin("spec", "r"),
+        ),
+        (
+            {
+                "instancetype": "small",
+                "status": {"instancetypeRef": CAPTURED},
+                "annotations": {"virtshape.io/recapture": "preference,instancetypes,../x"},
+            },
+            Origin("status", "vm1-small-u-1"),
+        ),
     ],
     ids=[
         "never captured",
@@ -167,6 +182,8 @@ def test_existing_revision_with_different_content_is_rejected(other: JsonObject)
         "another object",
         "kind of the reference",
         "marked",
+        "marked, but named in the spec",
+        "another role and unknown values marked",
     ],
 )
 def test_origin_of_an_instancetype_is_a_revision_or_the_live_object(vm: JsonObject, origin: Origin) -> None:

@@ -7,7 +7,14 @@ from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import JsonObject, Model
 from virtshape.api.status import StatusError
-from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, release, write_release, write_status_release
+from virtshape.controllers.vm.upgrade import (
+    Upgrade,
+    plan_upgrade,
+    release,
+    write_release,
+    write_spec_release,
+    write_status_release,
+)
 from virtshape.engine.compare import Change
 from virtshape.resolve.reference import Reference
 
@@ -106,11 +113,15 @@ def test_releasing_revisions_clears_only_the_names_of_the_given_matchers() -> No
     assert to_tree(vm)["status"] == refs
 
 
-def test_status_is_patched_only_if_the_server_sets_no_recapture_annotation() -> None:
-    assert write_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
-    refs = {"instancetypeRef": {"name": "small"}}
-    marked = build_vm(**MATCHERS, status=refs)
-    assert write_status_release(marked, ["instancetype"]) == {"status": {"instancetypeRef": None}}
-    marked.metadata.annotations = {"virtshape.io/recapture": "instancetype"}
-    assert write_status_release(marked, ["instancetype"]) is None
+def test_upgrade_patch_requests_new_revisions_with_an_annotation() -> None:
+    assert write_release(["instancetype", "preference"]) == {
+        "metadata": {"annotations": {"virtshape.io/recapture": "instancetype,preference"}},
+        "spec": {"instancetype": {"revisionName": None}, "preference": {"revisionName": None}},
+    }
+
+
+def test_upgrade_patches_for_kubevirt_clear_the_names_in_spec_and_status() -> None:
+    assert write_spec_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
+    vm = build_vm(**MATCHERS, status={"instancetypeRef": {"name": "small"}})
+    assert write_status_release(vm, ["instancetype", "preference"]) == {"status": {"instancetypeRef": None}}
     assert write_status_release(build_vm(**MATCHERS), ["instancetype"]) is None
