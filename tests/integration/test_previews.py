@@ -206,6 +206,48 @@ def test_recommendation_lists_instancetypes_with_the_least_waste_first(client: C
     assert [(item["name"], item["waste"]["cpu"]) for item in answer.tree["items"]] == [("large", 50.0)]
 
 
+@pytest.mark.parametrize(
+    ("body", "names", "reason"),
+    [
+        (
+            {"usage": {"cpu": "2.3", "memory": "4Gi"}},
+            ["large"],
+            "3 of 4 vCPUs needed; 4916Mi of 6Gi needed",
+        ),
+        ({"usage": {"cpu": 0.8}, "headroom": 0}, ["small", "large"], "1 of 1 vCPU needed"),
+        ({"usage": {"cpu": "0.8"}, "headroom": 100}, ["large"], "2 of 4 vCPUs needed"),
+        ({"usage": {"cpu": "2.3"}, "cpuMin": 1}, ["small", "large"], "1 of 1 vCPU needed"),
+        ({"like": "AWS:t3.medium"}, ["large"], "2 of 4 vCPUs needed; 4Gi of 6Gi needed"),
+        ({"like": "aws:t3.nano", "cpuMin": 1}, ["small", "large"], "1 of 1 vCPU needed; 512Mi of 1Gi needed"),
+    ],
+    ids=["usage", "no headroom", "headroom", "usage and minimum", "cloud size", "cloud size and minimum"],
+)
+def test_recommendation_uses_measured_usage_or_the_size_of_a_cloud(
+    client: Client, paths: NamespacePaths, body: JsonObject, names: list[str], reason: str
+) -> None:
+    items = preview(client, paths, "recommend-instancetypes", **body).tree["items"]
+    assert [item["name"] for item in items] == names
+    assert items[0]["reason"] == reason
+
+
+def test_recommendation_for_a_cloud_size_with_a_gpu_requires_a_gpu(client: Client, paths: NamespacePaths) -> None:
+    answer = preview(client, paths, "recommend-instancetypes", like="aws:g4dn.xlarge")
+    assert answer.tree["items"] == []
+    assert answer.tree["closest"][0] == {
+        **named("large"),
+        "reasons": ["6Gi of memory, at least 16Gi required", "no GPU, 1 required"],
+    }
+
+
+@pytest.mark.parametrize("amount", ["1e10000001", "1e-999999999"])
+def test_recommendation_handles_usage_beyond_the_range_of_decimals(
+    client: Client, paths: NamespacePaths, amount: str
+) -> None:
+    usage = {"cpu": amount, "memory": amount}
+    answer = preview(client, paths, "recommend-instancetypes", usage=usage, headroom=1000)
+    assert answer.status == 200, answer.body
+
+
 def test_recommendation_includes_instancetypes_without_a_size_on_request(client: Client, paths: NamespacePaths) -> None:
     answer = preview(client, paths, "recommend-instancetypes", cpuMin=3, memoryMin="3Gi", custom=True)
     assert [(one["name"], one["vcpus"], one["memory"], one["custom"]) for one in answer.tree["items"]] == [
@@ -240,6 +282,34 @@ def test_invalid_recommend_requests_are_refused(
     answer = preview(client, paths, "recommend-instancetypes", **body)
     assert answer.reason == expected
     assert fragment in answer.tree["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "causes"),
+    [
+        ({"usage": {}}, {"usage": "must set cpu or memory"}),
+        ({"usage": {"cpu": "0"}}, {"usage.cpu": 'invalid amount "0": must be greater than 0'}),
+        ({"usage": {"cpu": "1"}, "headroom": 1001}, {"headroom": "must be from 0 to 1000"}),
+        ({"headroom": 10}, {"headroom": "requires usage"}),
+        ({"usage": {"cpu": "1"}, "like": "aws:m5.large"}, {"like": "cannot be combined with usage"}),
+        (
+            {"like": "aws:m5.larg", "maxWaste": 101},
+            {
+                "maxWaste": "must be from 0 to 100",
+                "like": 'unknown instance type "aws:m5.larg"; did you mean aws:m5.large or aws:m5a.large or '
+                "aws:m5.xlarge?",
+            },
+        ),
+    ],
+    ids=["no amount", "no usage", "large headroom", "headroom alone", "two sources", "unknown size"],
+)
+def test_invalid_usage_and_cloud_sizes_are_reported_with_their_fields(
+    client: Client, paths: NamespacePaths, body: JsonObject, causes: dict[str, str]
+) -> None:
+    answer = preview(client, paths, "recommend-instancetypes", **body)
+    assert answer.reason == (400, "BadRequest")
+    assert {cause["field"]: cause["message"] for cause in answer.tree["details"]["causes"]} == causes
+    assert answer.tree["message"] == "; ".join(f"{field}: {message}" for field, message in causes.items())
 
 
 def test_migrate_type_preview_lists_changes_and_the_time_they_apply(client: Client, paths: NamespacePaths) -> None:

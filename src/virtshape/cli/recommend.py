@@ -21,6 +21,14 @@ from virtshape.admission.recommend import (
     format_percent,
     recommend,
 )
+from virtshape.admission.recommendneeds import (
+    DEFAULT_HEADROOM,
+    MAX_HEADROOM,
+    Usage,
+    need_like,
+    need_of_usage,
+    override_need,
+)
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.quantity import Quantity
@@ -35,16 +43,7 @@ from virtshape.cli.drift import describe_change
 from virtshape.cli.errors import CommandError, warn
 from virtshape.cli.output import print_object, print_table
 from virtshape.cli.paramtypes import Size
-from virtshape.cli.recommendneeds import (
-    CloudSizeType,
-    Percent,
-    Usage,
-    UsageType,
-    need_like,
-    need_of_usage,
-    need_of_vm,
-    override_need,
-)
+from virtshape.cli.recommendneeds import CloudSizeType, Percent, UsageType, need_of_vm
 from virtshape.cli.resolvedvm import ResolvedVM
 from virtshape.engine.cloudsizes import CloudSize
 from virtshape.engine.compare import compare_values
@@ -54,7 +53,6 @@ from virtshape.resolve.matcher import INSTANCETYPE_GROUP
 MAX_SHOWN = 5
 MAX_EXPLAINED = 3
 MAX_VCPUS = 2**32 - 1
-DEFAULT_HEADROOM = "20%"
 
 
 def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
@@ -141,8 +139,8 @@ def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: 
 @click.option(
     "--headroom",
     metavar="PERCENT",
-    type=Percent(1000),
-    default=DEFAULT_HEADROOM,
+    type=Percent(MAX_HEADROOM),
+    default=f"{DEFAULT_HEADROOM}%",
     show_default=True,
     help="Percentage to add to --usage.",
 )

@@ -1,27 +1,26 @@
-"""Derive the vCPUs and memory that `virtctl recommend` searches for: from usage, a cloud's instance type, or a VM."""
+"""Parse the flags of `virtctl recommend` for usage, percentages and cloud sizes, and derive the need of a VM."""
 
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from virtshape.admission.recommend import Need
+from virtshape.admission.recommendneeds import Usage, check_usage
 from virtshape.api.quantity import Quantity
 from virtshape.cli.resolvedvm import ResolvedVM
 from virtshape.controllers.vm.status import measure
-from virtshape.engine.cloudsizes import CLOUDS, CloudSize, find_cloud_size, list_cloud_sizes, suggest_cloud_sizes
+from virtshape.engine.cloudsizes import (
+    CLOUDS,
+    CloudSize,
+    explain_unknown_cloud_size,
+    find_cloud_size,
+    list_cloud_sizes,
+)
 from virtshape.engine.machinetype import DEFAULT_ARCHITECTURE
-from virtshape.engine.waste import size_for_usage
 
 _RESOURCES = ("cpu", "memory")
-
-
-class Usage(NamedTuple):
-    """Measured usage of a VM; None if unknown."""
-
-    cpu: Quantity | None = None
-    memory: Quantity | None = None
 
 
 class Percent(click.ParamType):  # type: ignore[type-arg] # not generic in click 8.1
@@ -63,9 +62,10 @@ class UsageType(click.ParamType):  # type: ignore[type-arg] # not generic in cli
                 amounts[key] = Quantity(text)
             except ValueError as error:
                 self.fail(f"{key}: {error}", param, ctx)
-            if amounts[key].amount <= 0:
-                self.fail(f'{key}: invalid amount "{text}": must be greater than 0.', param, ctx)
-        return Usage(**amounts)
+        usage = Usage(**amounts)
+        for problem in check_usage(usage):
+            self.fail(f"{problem}.", param, ctx)
+        return usage
 
     def shell_complete(
         self,
@@ -89,10 +89,7 @@ class CloudSizeType(click.ParamType):  # type: ignore[type-arg] # not generic in
             return value
         size = find_cloud_size(value)
         if size is None:
-            near = suggest_cloud_sizes(value)
-            known = f"must start with {', '.join(f'{cloud}:' for cloud in CLOUDS)}"
-            hint = f"did you mean {' or '.join(near)}?" if near else f"{known} and name a common size."
-            self.fail(f'unknown instance type "{value}"; {hint}', param, ctx)
+            self.fail(explain_unknown_cloud_size(value), param, ctx)
         return size
 
     def shell_complete(
@@ -105,17 +102,6 @@ class CloudSizeType(click.ParamType):  # type: ignore[type-arg] # not generic in
         if ":" not in incomplete:
             return [CompletionItem(f"{cloud}:") for cloud in CLOUDS if cloud.startswith(incomplete)]
         return [CompletionItem(size.name) for size in list_cloud_sizes() if size.name.startswith(incomplete)]
-
-
-def need_of_usage(usage: Usage, headroom: Decimal) -> Need:
-    """Return the size that a VM with this usage needs, with the headroom added."""
-    needed = size_for_usage(usage.cpu, usage.memory, headroom)
-    return Need(cpu_min=needed.vcpus or None, memory_min=needed.memory if usage.memory is not None else None)
-
-
-def need_like(size: CloudSize) -> Need:
-    """Return the size of a cloud's instance type as the need of a VM."""
-    return Need(cpu_min=size.vcpus, memory_min=size.memory, gpus=size.gpus)
 
 
 def need_of_vm(resolved: ResolvedVM) -> Need:
@@ -134,10 +120,3 @@ def need_of_vm(resolved: ResolvedVM) -> Need:
         preference=resolved.shape.preference,
         architecture=resolved.spec.architecture or DEFAULT_ARCHITECTURE,
     )
-
-
-def override_need(base: Need, changes: Need) -> Need:
-    """Return `base` with its values replaced by those that `changes` sets."""
-    unset = Need()
-    stated = {key: value for key, value in changes._asdict().items() if value != getattr(unset, key)}
-    return base._replace(**stated)

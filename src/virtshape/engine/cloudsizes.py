@@ -16,6 +16,8 @@ from virtshape.api.quantity import Quantity
 CLOUDS: Final = ("aws", "azure", "gcp")
 _MIB_PER_GIB: Final = 1024
 _MAX_SUGGESTIONS: Final = 3
+_MAX_SHOWN: Final = 100
+"""Maximum number of characters of an unknown name that an error message repeats."""
 
 
 class CloudSize(NamedTuple):
@@ -162,6 +164,15 @@ def suggest_cloud_sizes(name: str) -> list[str]:
     cloud = wanted.partition(":")[0]
     keys = [key for key in known if key.startswith(f"{cloud}:")] or list(known)
     return [known[key].name for key in get_close_matches(wanted, keys, n=_MAX_SUGGESTIONS)]
+
+
+def explain_unknown_cloud_size(name: str) -> str:
+    """Return the error message for a name that `find_cloud_size` does not know, with similar names if there are any."""
+    shown = name[:_MAX_SHOWN]
+    near = suggest_cloud_sizes(shown)
+    known = f"must start with {', '.join(f'{cloud}:' for cloud in CLOUDS)} and name a common size"
+    hint = f"did you mean {' or '.join(near)}?" if near else known
+    return f'unknown instance type "{shown}"; {hint}'
 
 
 def _normalize(name: str) -> str:

@@ -1,6 +1,12 @@
 import pytest
 
-from virtshape.engine.cloudsizes import CLOUDS, find_cloud_size, list_cloud_sizes, suggest_cloud_sizes
+from virtshape.engine.cloudsizes import (
+    CLOUDS,
+    explain_unknown_cloud_size,
+    find_cloud_size,
+    list_cloud_sizes,
+    suggest_cloud_sizes,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,15 @@ def test_similar_cloud_sizes_are_suggested() -> None:
     assert suggest_cloud_sizes("m5.large")[0] == "aws:m5.large"
     assert all(name.startswith("gcp:") for name in suggest_cloud_sizes("gcp:n2-standard-7"))
     assert suggest_cloud_sizes("elsewhere") == []
+
+
+def test_message_for_an_unknown_cloud_size_has_similar_names_or_the_known_clouds() -> None:
+    assert explain_unknown_cloud_size("aws:m5.larg").startswith(
+        'unknown instance type "aws:m5.larg"; did you mean aws:m5.large or '
+    )
+    assert explain_unknown_cloud_size("x" * 1000) == (
+        f'unknown instance type "{"x" * 100}"; must start with aws:, azure:, gcp: and name a common size'
+    )
 
 
 def test_every_cloud_has_sizes_with_unique_names() -> None:
