@@ -83,14 +83,15 @@ function formatKey(key: string): string {
 }
 
 function formatString(text: string): string {
-  if (/^[^\n]+(\n[^\n]*)+$/.test(text) && !/[^\S\n]+$|\t|\r/m.test(text)) {
+  // A block scalar cannot start with a space, and keeps one newline at its end.
+  if (/^[^\s][^\n]*(\n[^\n]*)+$/.test(text) && !text.endsWith("\n\n") && !/[^\S\n]+$|\t|\r/m.test(text)) {
     return `|${text.endsWith("\n") ? "" : "-"}\n${text.replace(/\n$/, "")}`;
   }
   return isPlain(text) ? text : JSON.stringify(text);
 }
 
 // Words and numbers that YAML 1.1 reads as something other than a string.
-const SPECIAL = /^(y|n|yes|no|on|off|true|false|null|~|[-+]?[0-9.][0-9a-fx_.:eE+-]*|[-+]?\.(inf|nan))$/i;
+const SPECIAL = /^(y|n|yes|no|on|off|true|false|null|~|[-+]?[0-9.][0-9a-fxo_.:eE+-]*|[-+]?\.(inf|nan))$/i;
 
 function isPlain(text: string): boolean {
   return (

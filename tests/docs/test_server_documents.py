@@ -22,7 +22,8 @@ from virtshape.launcher.node.requirements import find_missing_packages
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
 TIMEOUT = 600.0
 _MAY_TAKE = re.compile(
-    r"kubectl (?:get|describe|explain|auth|diff)\b|console .*--log|expand --vm|virtctl (?:fit|diff)\b|migrate-type .*--dry-run"
+    r"kubectl (?:get|describe|explain|auth|diff)\b|console .*--log|expand --vm|virtctl (?:fit|diff)\b"
+    r"|migrate-type .*--dry-run"
     r"|virtshape (?:status|user list)"
 )
 """Commands that only read; they are retried until the output matches."""

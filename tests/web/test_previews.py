@@ -138,12 +138,34 @@ def test_recommended_custom_size_sets_the_sliders(signed_in_page: Page) -> None:
     expect(page.get_by_role("slider", name="Memory")).to_have_attribute("aria-valuetext", "12Gi")
 
 
+def test_instancetype_like_that_of_a_cloud_is_recommended(signed_in_page: Page) -> None:
+    page = signed_in_page
+    page.goto("/console/create")
+    page.get_by_role("button", name="Recommend…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Like").fill("azure:D4s_v5")
+    expect(dialog.get_by_label("Minimum vCPUs")).to_have_value("")  # the size of the cloud's type replaces the minimums
+    expect(dialog.get_by_label("Minimum memory")).to_have_value("")
+    found = dialog.get_by_role("list", name="Recommended instance types").get_by_role("listitem")
+    expect(found.first).to_contain_text("4 of 4 vCPUs needed; 16Gi of 16Gi needed")
+    expect(found.filter(has_text="m1.xlarge").first).to_contain_text("Waste 0% CPU, 50% memory")
+    dialog.get_by_label("Maximum waste").fill("20%")
+    expect(found.filter(has_text="m1.xlarge")).to_have_count(0)
+    expect(found.filter(has_text="u1.xlarge")).to_have_count(1)
+    assert list_violations(page) == []
+    dialog.get_by_label("Minimum memory").fill("8Gi")
+    expect(dialog.get_by_text("No instance type matches")).to_have_count(0)
+    expect(found.first).to_contain_text("8Gi of 8Gi needed")
+
+
 @pytest.mark.parametrize(
     ("label", "value", "message"),
     [
         ("Minimum vCPUs", "many", "Enter a whole number above 0"),
         ("Minimum memory", "4Gx", "Enter an amount such as 4Gi"),
         ("Minimum vCPUs", "5000", "No instance type matches"),
+        ("Maximum waste", "101%", "Enter a percentage from 0% to 100%"),
+        ("Like", "aws:m5.larg", "did you mean aws:m5.large"),
     ],
 )
 def test_recommendation_reports_requirements_that_are_invalid_or_not_met(

@@ -2,17 +2,22 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from playwright.sync_api import Page, expect
 from tests.support.demo import find_free_port
 from tests.support.upprocess import System, wait_until
 from tests.support.webobjects import INSTANCETYPES, VMS, build_instancetype, build_vm, create, patch
 
 from virtshape.api.model import JsonObject
+from virtshape.engine.gitops import remove_server_fields
 
+REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
+CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
+OTHER_UID = "11111111-2222-3333-4444-555555555555"
 SCRIPT = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
 
 
@@ -113,22 +118,112 @@ def test_focus_moves_to_the_content_of_the_next_page(signed_in_page: Page) -> No
     expect(page.get_by_role("main")).to_be_focused()
 
 
-def test_upgrade_dialog_shows_and_applies_the_changes(signed_in_page: Page, server: System) -> None:
+@pytest.fixture(params=["Spec", "Status"])
+def revision_place(request: pytest.FixtureRequest, server: System) -> Iterator[str]:
+    """The place where the server records revisions during the test."""
+    place: str = request.param
+    patch(server, CONFIGURATION, {"spec": {"configuration": {"instancetype": {"revisionName": place}}}})
+    yield place.lower()
+    patch(server, CONFIGURATION, {"spec": {"configuration": {"instancetype": {"revisionName": None}}}})
+
+
+def test_upgrade_dialog_shows_and_applies_the_changes(
+    signed_in_page: Page, server: System, revision_place: str
+) -> None:
     page = signed_in_page
-    create(server, INSTANCETYPES, build_instancetype("grows", memory="1Gi"))
-    create(server, VMS, build_vm("drifted", run_strategy="Halted", instancetype="grows"))
-    page.goto("/console/vms/default/drifted")
+    size, name = f"grows-{revision_place}", f"drifted-{revision_place}"
+    create(server, INSTANCETYPES, build_instancetype(size, memory="1Gi"))
+    create(server, VMS, build_vm(name, run_strategy="Halted", instancetype=size))
+    page.goto(f"/console/vms/default/{name}")
     expect(page.get_by_role("region", name="Size and shape")).to_contain_text("1Gi")
-    patch(server, f"{INSTANCETYPES}/grows", {"spec": {"memory": {"guest": "2Gi"}}})
+    patch(server, f"{INSTANCETYPES}/{size}", {"spec": {"memory": {"guest": "2Gi"}}})
     page.reload()
     expect(page.get_by_text("newer version available")).to_be_visible()
     page.get_by_role("button", name="Upgrade…").click()
     change = page.get_by_role("dialog").get_by_role("row", name="spec.domain.memory.guest")
     expect(change).to_contain_text("1Gi")
     expect(change).to_contain_text("2Gi")
-    page.get_by_role("dialog").get_by_role("button", name="Upgrade drifted").click()
+    page.get_by_role("dialog").get_by_role("button", name=f"Upgrade {name}").click()
     expect(page.get_by_role("region", name="Size and shape")).to_contain_text("2Gi")
     expect(page.get_by_text("newer version available")).to_have_count(0)
+
+
+def create_with_revision(server: System, name: str, revision: str) -> None:
+    """Create an instance type, a shared revision of it with a given name, and a stopped VM that uses this revision."""
+    create(server, INSTANCETYPES, build_instancetype(name))
+    instancetype = server.request("GET", f"{INSTANCETYPES.replace('v1beta1', 'v1beta2')}/{name}")[1]
+    labels = {"virtshape.io/shared-revision": "true", "instancetype.kubevirt.io/object-version": "v1beta2"}
+    tree = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": revision.format(name=name, uid=instancetype["metadata"]["uid"]), "labels": labels},
+        "data": instancetype,
+        "revision": 0,
+    }
+    stored = create(server, REVISIONS, tree)["metadata"]["name"]
+    vm = build_vm(name, run_strategy="Halted", instancetype=name)
+    vm["spec"]["instancetype"]["revisionName"] = stored
+    create(server, VMS, vm)
+    wait_until(
+        lambda: "instancetypeRef" in server.request("GET", f"{VMS}/{name}")[1].get("status", {}),
+        "the VM has no revision",
+    )
+    assert server.request("GET", f"{VMS}/{name}")[1]["spec"]["instancetype"]["revisionName"] == stored
+
+
+@pytest.mark.parametrize(
+    ("name", "revision", "version", "marks"),
+    [
+        ("second-copy", "{name}-{uid}-1-2", "current", 0),
+        ("earlier-copy", "{name}-{uid}-7-2", "earlier", 1),
+        ("foreign-copy", "vm-{name}-" + OTHER_UID + "-1", "unknown", 0),
+    ],
+    ids=["second copy", "second copy of another generation", "UID of another cluster"],
+)
+def test_vm_is_marked_newer_only_if_its_revision_is_of_another_generation(
+    signed_in_page: Page, server: System, name: str, revision: str, version: str, marks: int
+) -> None:
+    page = signed_in_page
+    create_with_revision(server, name, revision)
+    page.goto(f"/console/instancetypes/default/{name}?tab=vms")
+    expect(page.get_by_role("row", name=name)).to_contain_text(version)
+    with page.expect_response(lambda response: "virtualmachineclusterpreferences" in response.url):
+        page.goto(f"/console/vms/default/{name}")
+    expect(page.get_by_role("region", name="Size and shape").get_by_role("link", name=name)).to_be_visible()
+    expect(page.get_by_text("newer version available")).to_have_count(marks)
+    expect(page.get_by_role("button", name="Upgrade…")).to_have_count(marks)
+
+
+def test_vm_copied_for_gitops_has_no_fields_of_the_server_and_applies_without_a_difference(
+    signed_in_page: Page, server: System
+) -> None:
+    page = signed_in_page
+    create(server, INSTANCETYPES, build_instancetype("in-git"))
+    annotations = {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "argocd.argoproj.io/tracking-id": "vms:kubevirt.io/VirtualMachine:default/in-git",
+        "example.com/notes": "first\n\n",
+        "example.com/indented": "  first\nsecond",
+    }
+    labels = {"app": "web", "kustomize.toolkit.fluxcd.io/name": "vms"}
+    create(server, VMS, build_vm("in-git", instancetype="in-git", annotations=annotations, labels=labels))
+    path = f"{VMS}/in-git"
+    wait_until(lambda: server.request("GET", path)[1].get("status", {}).get("ready"), "the VM is not ready")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/console/vms/default/in-git?tab=yaml")
+    page.get_by_role("button", name="Copy for GitOps").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    manifest = yaml.safe_load(page.evaluate("navigator.clipboard.readText()"))
+    live = server.request("GET", path)[1]
+    assert "revisionName" in live["spec"]["instancetype"]
+    assert "revisionName" not in manifest["spec"]["instancetype"]
+    assert manifest == remove_server_fields(live)
+    apply = f"{path}?fieldManager=gitops&force=true&dryRun=All"
+    status, applied = server.request("PATCH", apply, manifest, **{"Content-Type": "application/apply-patch+yaml"})
+    assert status == 200, applied
+    for tree in (live, applied):
+        del tree["metadata"]["managedFields"], tree["metadata"]["resourceVersion"]
+    assert applied == live
 
 
 def test_vm_page_shows_events_conditions_and_yaml(signed_in_page: Page, server: System) -> None:

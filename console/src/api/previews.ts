@@ -35,6 +35,10 @@ export interface Need {
   gpus?: number;
   dedicated?: boolean;
   preference?: Named;
+  /** A cloud's instance type, such as aws:m5.large, whose size is needed. */
+  like?: string;
+  /** In percent. */
+  maxWaste?: number;
   /** Include instance types that leave sizes to the VM. */
   custom?: boolean;
 }

@@ -8,6 +8,7 @@ import { type Column, Table } from "../components/Table";
 import { useLive } from "../hooks";
 import { Link, pathTo } from "../router";
 import { useNamespace } from "../settings";
+import { compareRevision } from "../vm/catalog";
 import { kindOf, type Role, revisionOf, sizeOf, statusOf, toneOf } from "../vm/status";
 import { resourceOf, SHAPES, type Shape } from "./shapes";
 
@@ -42,8 +43,13 @@ function uses(vm: VirtualMachine, role: Role, shape: Shape): boolean {
   return isOwnNamespace && kindOf(role, matcher) === resourceOf(role, shape.metadata).kind;
 }
 
+const VERSIONS = {
+  current: "current",
+  changed: <Badge tone="info">earlier</Badge>,
+  unknown: <span class="muted">unknown</span>,
+};
+
 function buildColumns(role: Role, shape: Shape): Column<VirtualMachine>[] {
-  const { uid, generation } = shape.metadata;
   return [
     {
       id: "name",
@@ -78,8 +84,7 @@ function buildColumns(role: Role, shape: Shape): Column<VirtualMachine>[] {
       narrowWidth: "5.5rem",
       render: (vm) => {
         const revision = revisionOf(vm, role);
-        if (!revision) return <span class="muted">not stored</span>;
-        return revision.endsWith(`-${uid}-${generation}`) ? "current" : <Badge tone="info">earlier</Badge>;
+        return revision ? VERSIONS[compareRevision(revision, shape.metadata)] : <span class="muted">not stored</span>;
       },
     },
   ];

@@ -14,6 +14,7 @@ import { SerialConsole } from "../guest/SerialConsole";
 import { useLive } from "../hooks";
 import { navigate, type Parameters, pathTo, useLocation } from "../router";
 import { useCatalog } from "../vm/catalog";
+import { removeServerFields } from "../vm/gitops";
 import { statusOf, toneOf } from "../vm/status";
 import { VmActions } from "../vm/VmActions";
 import { VmEvents } from "../vm/VmEvents";
@@ -94,6 +95,7 @@ function VmYaml({ vm }: { vm: VirtualMachine }) {
     <>
       <div class="toolbar">
         <CopyButton label="Copy" text={() => formatYaml(shown)} />
+        <CopyButton label="Copy for GitOps" text={() => formatYaml(removeServerFields(vm))} />
       </div>
       <YamlView object={shown} label="The virtual machine as YAML" />
     </>

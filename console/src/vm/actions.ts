@@ -33,12 +33,15 @@ export async function deleteVm(vm: VirtualMachine): Promise<boolean> {
   }
 }
 
+/** The annotation that requests new revisions, also of VMs whose revisions only the status names. */
+const RECAPTURE = "virtshape.io/recapture";
+
 /** Make the VM use the current instance type or preference; raise ApiError if they conflict with it. */
 export async function upgradeVm(vm: VirtualMachine, roles: readonly Role[], dryRun: boolean): Promise<void> {
   const { name, namespace } = vm.metadata;
   const spec = Object.fromEntries(roles.map((role) => [role, { revisionName: null }]));
   await request("PATCH", objectPath(VMS, name, namespace), {
-    body: { spec },
+    body: { metadata: { annotations: { [RECAPTURE]: roles.join(",") } }, spec },
     contentType: "application/merge-patch+json",
     query: { dryRun: dryRun ? "All" : undefined },
   });

@@ -1,7 +1,7 @@
 /** Instance types and preferences that VMs refer to, and whether a VM uses the current version of them. */
 import { useEffect } from "preact/hooks";
 import { request } from "../api/client";
-import type { KubernetesObject, List, VirtualMachine } from "../api/objects";
+import type { KubernetesObject, List, ObjectMeta, VirtualMachine } from "../api/objects";
 import {
   CLUSTER_INSTANCETYPES,
   CLUSTER_PREFERENCES,
@@ -49,7 +49,7 @@ function keyOf(kind: string, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** Compare the revision that a VM uses with the live object. A revision's name ends with UID and generation. */
+/** Compare the revision that a VM uses with the live object. */
 export function findDrift(vm: VirtualMachine, role: Role, catalog: Catalog | null): Drift {
   const matcher = vm.spec[role];
   const revision = revisionOf(vm, role);
@@ -58,7 +58,20 @@ export function findDrift(vm: VirtualMachine, role: Role, catalog: Catalog | nul
   const namespace = kind.includes("Cluster") ? "" : (vm.metadata.namespace ?? "");
   const live = catalog.get(keyOf(kind, namespace, matcher.name));
   if (!live) return "gone";
-  return revision.endsWith(`-${live.metadata.uid}-${live.metadata.generation}`) ? "current" : "changed";
+  return compareRevision(revision, live.metadata);
+}
+
+/**
+ * Compare a revision with the live object by the revision's name, which ends with UID and generation.
+ *
+ * The names of shared revisions may have the number of the copy after the generation. If the UID is not that of the live
+ * object, the versions cannot be compared: VMs that were imported keep the names of revisions of the other cluster.
+ */
+export function compareRevision(revision: string, live: ObjectMeta): "current" | "changed" | "unknown" {
+  const [, version] = revision.split(`-${live.uid}-`);
+  const [, generation] = version?.match(/^([0-9]+)(-[0-9]+)?$/) ?? [];
+  if (generation === undefined) return "unknown";
+  return Number(generation) === (live.generation ?? 0) ? "current" : "changed";
 }
 
 /** Return the roles in which a newer object is available. */

@@ -46,6 +46,14 @@ def test_fields_written_by_servers_and_tools_are_removed_from_a_manifest() -> No
     assert remove_server_fields(build_vm(metadata) | {"status": {"ready": True}}) == build_vm(kept)
 
 
+def test_references_are_preserved_without_the_names_of_revisions() -> None:
+    references = {role: {"kind": "Kind", "name": role} for role in ("instancetype", "preference", "flavor")}
+    pinned = {role: {**matcher, "revisionName": f"web-{role}-1"} for role, matcher in references.items()}
+    assert remove_server_fields(build_vm({"name": "web"}, SPEC | pinned)) == build_vm(
+        {"name": "web"}, SPEC | references
+    )
+
+
 def test_metadata_fields_that_become_empty_are_removed() -> None:
     metadata = {
         "name": "web",
