@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 from tests.support.asyncclient import AsyncConnection, Reply
 from tests.support.build import build_vm
+from tests.support.documents import ROOT
 from tests.support.loopback import MERGE_PATCH
 from tests.support.upprocess import System
 
@@ -17,7 +19,6 @@ from virtshape.api.model import JsonObject
 
 YAML: Final = "application/yaml"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 CREATORS: Final = 16
 PROBES_SECONDS: Final = 300.0
 
@@ -110,17 +111,23 @@ class Load:
             await asyncio.sleep(pause)
 
     async def probe(self, pause: float, kind: str = "probe") -> None:
-        """Check the health, renew a lease and get an object repeatedly, as kubelets and leaders do."""
-        connection = self.connect()
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": kind.replace(" ", "-")}}
-        await connection.request("POST", LEASES, lease)
-        for number in itertools.count():
-            self.check(f"{kind} health", await connection.request("GET", "/livez"))
-            patch = {"spec": {"leaseTransitions": number}}
-            path = f"{LEASES}/{kind.replace(' ', '-')}"
-            self.check(f"{kind} lease", await connection.request("PATCH", path, patch, MERGE_PATCH))
-            self.check(f"{kind} get", await connection.request("GET", path))
-            await asyncio.sleep(pause)
+        """Check the health, renew a lease and get an object repeatedly, in a separate process."""
+        authority = self._system.directory / "pki" / "ca.crt"
+        arguments = [self._system.url, str(authority), self._system.config["token"], kind, str(pause)]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.robustness.probes", *arguments), stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        )
+        assert process.stdout is not None
+        try:
+            async for line in process.stdout:
+                request, status, seconds = line.split()
+                self.codes[int(status)] += 1
+                assert int(status) in (200, 201), line
+                self.seconds.setdefault(f"{kind} {request.decode()}", []).append(float(seconds))
+            raise AssertionError("the probes ended")
+        finally:
+            process.kill()
+            await process.wait()
 
     async def wait_for_probes(self, kind: str = "probe", count: int = 3) -> None:
         """Wait until the probes have this many responses of each kind."""
