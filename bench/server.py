@@ -1,5 +1,5 @@
 """
-Speed of `virtshape up`: throughput under $VIRTSHAPE_BENCH/load.py, start-up, memory, and growth to 50,000 VMs.
+Speed of `virtshape up`: throughput under $VIRTSHAPE_BENCH/load.py, start-up, memory, and growth to 100,000 VMs.
 
 The benchmark prints tables and writes them to docs/performance.md. They include the results of etcd and kube-apiserver
 under the same load, without and with KubeVirt's virt-api.
@@ -9,9 +9,14 @@ import json
 import os
 import pathlib
 import re
+import ssl
 import tempfile
+import time
 from collections.abc import Iterator
+from http.client import HTTPSConnection
+from statistics import median
 from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
 
 from bench.peer import LoadResults, measure_peer
 from bench.running import RunningServer, resident_megabytes, run_load, started, write_page
@@ -21,8 +26,9 @@ PHASES = (
 )
 COLUMNS = ("etcd + kube-apiserver", "with KubeVirt's virt-api", "goal", "virtshape", "p50 / p99 ms", "CPU ms/op")
 ALONE = ("--launcher", "none", "--no-controllers")
-CURVE = (1_000, 10_000, 50_000)
+CURVE = (1_000, 10_000, 50_000, 100_000)
 BATCH = 5_000
+PAGE = 500
 
 
 class Target(NamedTuple):
@@ -115,9 +121,9 @@ def describe(target: Target, result: dict[str, Any]) -> str:
 
 
 def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]:
-    """Measure the throughput of creation and the start-up time as the number of VMs grows."""
-    yield "| existing VMs | create, 16 clients | start to ready |"
-    yield "| --- | --- | --- |"
+    """Measure creation, start-up, lists by page and memory as the number of VMs grows."""
+    yield "| existing VMs | create, 16 clients | start to ready | first / last page of 500 VMs | resident memory |"
+    yield "| --- | --- | --- | --- | --- |"
     there = 0
     for wanted in CURVE:
         with started(directory, *ALONE) as server:
@@ -127,7 +133,28 @@ def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]
                 rate = create_more(load, server, there, count)
                 there += count
         with started(directory, *ALONE) as server:
-            yield f"| {there:,} | {rate} | {server.seconds:.2f} s |"
+            pages = list_pages(server)
+            shown = f"{median(pages[:10]):.1f} / {median(pages[-10:]):.1f} ms"
+            memory = resident_megabytes(server.process.pid)
+            yield f"| {there:,} | {rate} | {server.seconds:.2f} s | {shown} | {memory:,.0f} MB |"
+
+
+def list_pages(server: RunningServer) -> list[float]:
+    """List all VMs, page by page; return the time of each page in milliseconds."""
+    address = urlsplit(server.url)
+    tls = ssl._create_unverified_context()  # noqa: S323, SLF001 - a server on loopback that this benchmark started
+    connection = HTTPSConnection(str(address.hostname), address.port, context=tls)
+    times: list[float] = []
+    token = ""
+    while not times or token:
+        query = urlencode({"limit": PAGE, "continue": token})
+        began = time.perf_counter()
+        path = f"/apis/kubevirt.io/v1/virtualmachines?{query}"
+        connection.request("GET", path, headers={"Authorization": f"Bearer {server.token}"})
+        body = connection.getresponse().read()
+        times.append((time.perf_counter() - began) * 1000)
+        token = json.loads(body)["metadata"].get("continue", "")
+    return times
 
 
 def create_more(load: pathlib.Path, server: RunningServer, start: int, count: int) -> str:
