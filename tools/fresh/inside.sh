@@ -38,7 +38,7 @@ command=$(sed -n "s/^\\\$ \($report.*\)/\1/p" README.md | head -n 1)
 expected=$(sed -n "/^\\\$ $report/{n;p;q}" README.md)
 until [ "$(eval "$command" 2>/dev/null)" = "$expected" ]; do
     kill -0 $server 2>/dev/null || fail "The server ended."
-    [ $((SECONDS - started)) -lt 300 ] || { kubectl get vm,vmi,events >&2; fail "The demo guest has not reported within 300 s."; }
+    [ $((SECONDS - started)) -lt 900 ] || { kubectl get vm,vmi,events >&2; fail "The demo guest has not reported within 900 s."; }
     sleep 2
 done
 [ "$(kubectl get vm demo -o jsonpath='{.status.printableStatus}')" = Running ] || fail "The demo VM is not Running."
