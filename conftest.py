@@ -1,5 +1,6 @@
 """What all tests have in common: plugins, settings of Hypothesis, and modules whose doctests need libvirt's binding."""
 
+import os
 import signal
 from importlib.util import find_spec
 
@@ -20,5 +21,6 @@ collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/guest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # commands that tests start are ended by it
 
-settings.register_profile("untimed", deadline=None)
+# In CI, each run tests the same examples, so that a failure can be repeated. Other runs choose new examples.
+settings.register_profile("untimed", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("untimed")

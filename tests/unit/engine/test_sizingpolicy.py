@@ -252,6 +252,8 @@ def optional(values: st.SearchStrategy[int]) -> st.SearchStrategy[int | None]:
 
 
 SMALL = optional(st.integers(1, 12))
+UNLIMITED = 1000
+"""More than any size that these limits can lead to."""
 
 
 @given(SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, st.integers(1, 16), st.integers(1, 40))
@@ -280,10 +282,10 @@ def test_violations_agree_with_an_enumeration_of_all_sizes(
 
     def allows(value: int, first: int | None, last: int | None, by: int | None) -> bool:
         start = first or by or 1
-        return start <= value <= (last or 200) and (value - start) % (by or 1) == 0
+        return start <= value <= (last or UNLIMITED) and (value - start) % (by or 1) == 0
 
     def is_allowed(count: int, size: int) -> bool:
-        fits_ratio = (per_least or 0) * count <= size <= (per_most or 1000) * count
+        fits_ratio = (per_least or 0) * count <= size <= (per_most or UNLIMITED) * count
         return allows(count, least, most, step) and allows(size, least_memory, most_memory, memory_step) and fits_ratio
 
     allowed = [(n, m) for n in range(1, 60) for m in range(1, 201) if is_allowed(n, m)]
