@@ -11,7 +11,7 @@ from tests.support.asyncclient import REPLY_SECONDS, AsyncConnection, NoReplyErr
 from tests.support.longruns import choose
 from tests.support.memory import MIB, read_memory
 from tests.support.randomrequests import RandomRequest, RequestGenerator, read_operations
-from tests.support.upprocess import System
+from tests.support.upprocess import System, call_virtshape
 
 REQUESTS = choose(short=5_000, long=1_000_000)
 CLIENTS = 8
@@ -25,6 +25,12 @@ MALFORMED_SECONDS = 1.0
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     with System(tmp_path_factory.mktemp("random") / "data", "--launcher", "simulate") as running:
         yield running
+
+
+def count_objects(system: System) -> int:
+    """Return the number of stored objects."""
+    shown = call_virtshape("status", "-o", "json", "--data-dir", system.directory)
+    return sum(json.loads(shown.stdout)["objects"].values())
 
 
 def check_reply(request: RandomRequest, reply: Reply) -> None:
@@ -93,12 +99,14 @@ async def test_random_requests_cause_no_internal_error_and_no_growth(system: Sys
         "POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fuzz"}}
     )
     codes = await send_all(WARM_UP)
-    before = read_memory(system.process.pid) / MIB
+    before, objects_before = read_memory(system.process.pid) / MIB, count_objects(system)
     codes += await send_all(REQUESTS - WARM_UP)
-    after = read_memory(system.process.pid) / MIB
+    after, objects_after = read_memory(system.process.pid) / MIB, count_objects(system)
     health = await connections[0].request("GET", "/readyz?verbose")
     await asyncio.gather(*(connection.wait_closed() for connection in connections))
-    print(f"{dict(codes)}; {before:.0f} MiB after {WARM_UP} requests, {after:.0f} MiB at the end")  # noqa: T201 - for -s
+    print(dict(codes))  # noqa: T201 - for -s
+    print(f"{WARM_UP} requests: {before:.0f} MiB, {objects_before} objects")  # noqa: T201 - for -s
+    print(f"{REQUESTS} requests: {after:.0f} MiB, {objects_after} objects")  # noqa: T201 - for -s
     assert {200, 201, 400, 404, 405, 409, 415, 422} <= set(codes)
     assert after - before < MAX_GROWTH_MIB
     assert health.status == 200, health.body
