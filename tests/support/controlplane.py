@@ -119,6 +119,8 @@ class ControlPlane:
         """`without` names controllers that the test replaces."""
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
+        self.started_at: list[float] = []
+        """When the API server was started and restarted, in seconds since the epoch."""
         self._variables = {} if durable else FAST
         self.authority = Authority.create(make_key(), "test-cluster")
         self.front_authority = Authority.create(make_key(), "test-front-proxy")
@@ -158,6 +160,7 @@ class ControlPlane:
 
     def start_apiserver(self) -> None:
         """Start or restart the API server and wait until it is ready."""
+        self.started_at.append(time.time())
         self.apiserver.start()
         self.apiserver.wait(self._is_ready)
 
