@@ -44,6 +44,7 @@ from virtshape.apiserver.message import (
     JSON,
     LINE,
     AnyResponse,
+    IsPermitted,
     Request,
     Response,
     Stream,
@@ -62,7 +63,7 @@ from virtshape.apiserver.routeerrors import (
     unsupported_method_error,
 )
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
-from virtshape.apiserver.sessionstreams import bind_to_session
+from virtshape.apiserver.sessionstreams import StreamPermission, bind_to_session
 from virtshape.apiserver.source import ObjectSource
 from virtshape.apiserver.subresources.dispatch import Actions
 from virtshape.apiserver.subresources.guestconnections import STREAMS
@@ -162,11 +163,16 @@ class Server:
             return self.requests.observe(request, None, refusal, began)
         answer = self.handle_as(request, caller)
         may_stream = isinstance(answer, Stream | Upgrade) or request.wants_websocket
-        return (
-            bind_to_session(answer, partial(self._is_permitted, request, _find_needs(request)))
-            if may_stream
-            else answer
-        )
+        return bind_to_session(answer, self._make_permission(request)) if may_stream else answer
+
+    def _make_permission(self, request: Request) -> IsPermitted:
+        check = partial(self._is_permitted, request, _find_needs(request))
+        # The session of a browser can end without a change of roles or accounts, so it is checked before each event.
+        return check if "cookie" in request.headers else StreamPermission(check, self._count_changes)
+
+    def _count_changes(self) -> tuple[int, int]:
+        """Return two numbers that change whenever a client may lose its identity or its permissions."""
+        return self._auth.authenticator.changes, self._authorizer.changes
 
     def _is_permitted(self, request: Request, needs: Attributes | None) -> bool:
         """Return True if a request's credentials are still valid, and its sender still has the permission it needs."""

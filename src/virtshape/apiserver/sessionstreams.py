@@ -5,8 +5,9 @@ A client receives no events after its token or its permission was revoked, and i
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from time import monotonic
 from typing import Final
 
 from virtshape.apiserver.message import AnyResponse, IsPermitted, Stream, Upgrade
@@ -14,6 +15,33 @@ from virtshape.stream.duplex import GOING_AWAY, Duplex, StreamClosed
 
 CHECK_SECONDS: Final = 1.0
 """How often an active WebSocket is checked; a watch is checked before each event."""
+
+
+class StreamPermission:
+    """
+    Whether a stream may continue.
+
+    A positive result is used again for at most CHECK_SECONDS, and only until roles, bindings or service accounts
+    change. A watch asks before each event, so a complete check each time would take longer than sending the event.
+    """
+
+    __slots__ = ("_check", "_count_changes", "_seen", "_until")
+
+    def __init__(self, check: IsPermitted, count_changes: Callable[[], tuple[int, int]]) -> None:
+        self._check = check
+        self._count_changes = count_changes
+        self._seen: tuple[int, int] | None = None
+        self._until = 0.0
+
+    def __call__(self) -> bool:
+        """Return True if the credentials of the client are valid and it has the permission for the stream."""
+        changes, now = self._count_changes(), monotonic()
+        if changes == self._seen and now < self._until:
+            return True
+        if not self._check():
+            return False
+        self._seen, self._until = changes, now + CHECK_SECONDS
+        return True
 
 
 def bind_to_session(

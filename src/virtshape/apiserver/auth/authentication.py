@@ -77,6 +77,8 @@ class Authenticator:
         self._clock = clock
         self._cache: dict[Hashable, tuple[User, float, float]] = {}
         """Users, and the times from which and until which they need not be authenticated again."""
+        self.changes = 0
+        """How many times `forget` was called."""
 
     def authenticate(self, authorization: str | None, certificate: ClientCertificate | None = None) -> User:
         """Return the user that the certificate or the header identifies; raise StatusError 401 if neither is valid."""
@@ -120,6 +122,7 @@ class Authenticator:
     def forget(self) -> None:
         """Clear the cache after a service account, or an object that tokens are bound to, was deleted."""
         self._cache.clear()
+        self.changes += 1
 
     def _recall(self, key: Hashable) -> User | None:
         known = self._cache.get(key)

@@ -71,6 +71,8 @@ class Authorizer:
         self._by_subject: dict[tuple[str, str], dict[str, tuple[Binding, Subject]]] = {}
         self._aggregated: dict[str, list[PolicyRule]] = {}
         self._cache: dict[tuple[object, ...], _Grant] = {}
+        self.changes = 0
+        """How many times roles and bindings have changed."""
         for item in objects:
             self.update(item.kind, item.metadata.namespace or "", item.metadata.name or "", item)
 
@@ -81,6 +83,7 @@ class Authorizer:
         Cluster-scoped objects have no namespace.
         """
         self._cache.clear()
+        self.changes += 1
         match kind:
             case "Role":
                 self._roles.pop((namespace, name), None)
