@@ -85,9 +85,10 @@ class Load:
 
         await asyncio.gather(*(create_some(self.connect()) for _ in range(CREATORS)))
 
-    async def write(self, path: str, pause: float) -> None:
-        """Change a label of an object repeatedly."""
+    async def write(self, path: str, pause: float, delay: float = 0.0) -> None:
+        """Change a label of an object repeatedly; `delay` is the time before the first write."""
         connection = self.connect()
+        await asyncio.sleep(delay)
         for number in itertools.count():
             patch = {"metadata": {"labels": {"round": str(number)}}}
             reply = await connection.request("PATCH", path, patch, MERGE_PATCH)

@@ -55,7 +55,10 @@ async def test_server_answers_all_requests_under_load(system: System, load: Load
     paths = [vms_path(name) for name in NAMESPACES]
     everywhere = "/apis/kubevirt.io/v1/virtualmachines"
     clients = [load.watch(paths[number % len(paths)]) for number in range(WATCHERS)]
-    clients += [load.write(f"{paths[number % len(paths)]}/{name_vm(number)}", pause=1.0) for number in range(WRITERS)]
+    clients += [
+        load.write(f"{paths[number % len(paths)]}/{name_vm(number)}", pause=1.0, delay=number / WRITERS)
+        for number in range(WRITERS)
+    ]
     clients += [load.list(everywhere, accept, pause=1.0) for accept in ("application/json", TABLE)]
     clients.append(load.list(paths[0], YAML, pause=1.0))
     async with running([*clients, load.probe(0.05)]):
