@@ -15,6 +15,7 @@ from virtshape.client.kubeconfig import get_access
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call, Reply
 from virtshape.standalone.guestruntimes import LauncherName
+from virtshape.standalone.guests.stopguests import list_running_guests, stop_guests
 from virtshape.standalone.server import Settings, serve
 from virtshape.store.lock import Lock
 
@@ -67,6 +68,7 @@ async def serving(directory: Path, launcher: LauncherName = "simulate") -> Async
                 yield served
             finally:
                 await served.client.close()
+        await stop_guests(list_running_guests(directory))  # guests outlive their server
     finally:
         lock.close()
 
