@@ -63,10 +63,14 @@ class Machine:
 
     def read_settled(self) -> MachineState:
         """Return the state as soon as two readings agree, so that it contains no process that is ending."""
-        state = self.read()
-        while (later := self.read()) != state:
-            state = later
-        return state
+        states = [self.read()]
+
+        def is_settled() -> bool:
+            states.append(self.read())
+            return states[-1] == states[-2]
+
+        wait_until(is_settled, lambda: states[-2].describe_changes(states[-1]))
+        return states[-1]
 
     def read(self) -> MachineState:
         """Return the current state."""
