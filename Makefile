@@ -4,7 +4,7 @@
 # make test-all   set up everything and run all tests; make test-slow runs only those that make test leaves out
 # make fuzz   compare 100,000 random VMs, instance types and preferences with KubeVirt's own code; FUZZ=1000000 for more;
 #             fuzz the parsers in tests/fuzz for FUZZ_SECONDS=60 each; FUZZ_TARGETS="yaml json" selects some
-# make soak   run the long versions of tests/robustness, each with a time limit; TESTS=tests/robustness/test_crashes.py runs one
+# make soak   run the long versions of tests/robustness, which take hours; TESTS=tests/robustness/test_crashes.py runs one
 # make lint   check format, lint, types, imports and Dockerfiles; the web console too if npm is installed
 # make docs   generate the reference, docs/virtctl.md, docs/images/tour.svg, the kustomize base and the Helm chart
 # make console  build the web console from console/ with npm into src/virtshape/web/static
