@@ -25,7 +25,8 @@ from virtshape.client.transport import Call, Reply
 from virtshape.stream.handshake import PLAIN, accept_key, build_upgrade_headers, make_key
 from virtshape.stream.websocket import WebSocket
 
-CONNECT_SECONDS: Final = 10.0
+CONNECT_SECONDS: Final = 30.0
+"""client-go has the same limit."""
 CALL_SECONDS: Final = 60.0
 IDLE_SECONDS: Final = 90.0
 MAX_AT_ONCE: Final = 32
