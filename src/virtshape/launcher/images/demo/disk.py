@@ -12,7 +12,7 @@ from virtshape.launcher.images.command import run
 
 ARGUMENTS: Final = (
     "console=tty0 console=ttyS0 quiet no_timer_check tsc=reliable mitigations=off random.trust_cpu=on "
-    "usb_storage.delay_use=0 memhp_default_state=online"
+    "cryptomgr.notests usb_storage.delay_use=0 memhp_default_state=online"
 )
 _START: Final = 1 << 20
 _SPARE: Final = 8 << 20
