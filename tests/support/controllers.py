@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tests.support.objects import object_from_tree
 from tests.support.systems import open_system
-from tests.support.waiting import POLL_SECONDS, NamespaceObjects, eventually
+from tests.support.waiting import NamespaceObjects, eventually
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataSource, DataVolume
@@ -41,6 +41,7 @@ from virtshape.supervise.supervisor import Supervisor
 T = TypeVar("T", bound=Model)
 WrapClient = Callable[[Client], Any]
 Finish = Callable[[Controllers], Awaitable[object]]
+POLL_SECONDS = 0.01
 IDLE_SECONDS = 0.08
 """The controllers count as idle after this long without work."""
 _SOON_SECONDS = 0.2

@@ -7,24 +7,32 @@ from typing import Final, TypeVar
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.client.errors import UnreachableError
 from virtshape.client.rest import RestClient
 
 T = TypeVar("T", bound=Model)
 R = TypeVar("R")
 
 TIMEOUT_SECONDS: Final = 240.0
-POLL_SECONDS: Final = 0.01
+FIRST_PAUSE_SECONDS: Final = 0.01
+MAX_PAUSE_SECONDS: Final = 0.1
 
 
 async def eventually(probe: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
-    """Poll until `probe` returns a value other than None, and return it."""
+    """Poll until `probe` returns a value other than None, and return it; poll again if the server does not respond."""
     deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
+    pause = FIRST_PAUSE_SECONDS
+    failure: UnreachableError | None = None
     while asyncio.get_running_loop().time() < deadline:
-        found = await probe()
-        if found is not None:
-            return found
-        await asyncio.sleep(POLL_SECONDS)
-    raise AssertionError(otherwise)
+        try:
+            found = await probe()
+            if found is not None:
+                return found
+        except UnreachableError as error:
+            failure = error
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.5, MAX_PAUSE_SECONDS)
+    raise AssertionError(otherwise) from failure
 
 
 class NamespaceObjects:
