@@ -13,7 +13,8 @@ from tests.support.systems import TRANSPORTS
 @pytest.fixture(scope="package")
 def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane without controllers, so that only tests write objects."""
-    with ControlPlane(require_binaries(), tmp_path_factory.mktemp("bare"), with_controllers=False) as running:
+    directory = tmp_path_factory.mktemp("bare")
+    with ControlPlane(require_binaries(), directory, with_controllers=False, progress_interval="500ms") as running:
         install_kinds(running)
         yield running
 

@@ -28,40 +28,23 @@ TIMEOUT = 240.0
 FRONT_PROXY = "front-proxy-client"
 # Disabled, because tests have no kubelets that report their nodes, and no pods that verify the API server.
 WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
-FAST = {"GOGC": "400"}
-"""Go collects garbage less often: it takes more memory and less CPU time. Benchmarks do not set it."""
 SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", HOST, "10.0.0.1")
 
 
 class Child:
     """A process that writes to a log file and can be restarted."""
 
-    def __init__(
-        self,
-        path: Path,
-        log: Path,
-        arguments: Sequence[str],
-        prefix: Sequence[str] = (),
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        """
-        `prefix` is a command that runs the program as its child and waits for it, such as nsenter.
-
-        `variables` are added to the environment of the program.
-        """
+    def __init__(self, path: Path, log: Path, arguments: Sequence[str], prefix: Sequence[str] = ()) -> None:
+        """`prefix` is a command that runs the program as its child and waits for it, such as nsenter."""
         self.name = path.name
         self.log = log
         self._prefix = list(prefix)
         self._line = [*prefix, str(path), *arguments]
-        self._variables = variables or {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            environment = os.environ | dict(self._variables)
-            self._process = subprocess.Popen(
-                self._line, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
-            )
+            self._process = subprocess.Popen(self._line, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
     @property
     def pid(self) -> int:
@@ -115,13 +98,19 @@ class ControlPlane:
         with_controllers: bool = True,
         without: Sequence[str] = (),
         durable: bool = False,
+        progress_interval: str = "5s",
     ) -> None:
-        """`without` names controllers that the test replaces."""
+        """
+        `without` names controllers that the test replaces.
+
+        `progress_interval` is how often etcd reports progress to watches: a short one costs CPU time and allows the API
+        server to send bookmarks soon.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.started_at: list[float] = []
         """When the API server was started and restarted, in seconds since the epoch."""
-        self._variables = {} if durable else FAST
+        self._progress_interval = progress_interval
         self.authority = Authority.create(make_key(), "test-cluster")
         self.front_authority = Authority.create(make_key(), "test-front-proxy")
         self.port, self._etcd_port, etcd_peer_port, controllers_port = find_ports(4)
@@ -208,7 +197,7 @@ class ControlPlane:
     def make_child(self, path: Path, flags: Mapping[str, object]) -> Child:
         """Return a process of this control plane, which is not started yet."""
         arguments = [f"--{name}={value}" for name, value in flags.items()]
-        return Child(path, self.directory / f"{path.name}.log", arguments, self.prefix, self._variables)
+        return Child(path, self.directory / f"{path.name}.log", arguments, self.prefix)
 
     def _write_files(self) -> None:
         self._write("ca.crt", self.authority.pem)
@@ -240,7 +229,7 @@ class ControlPlane:
             "initial-cluster": f"test={peer}",
             "log-level": "warn",
             "unsafe-no-fsync": str(not durable).lower(),
-            "watch-progress-notify-interval": "500ms",
+            "watch-progress-notify-interval": self._progress_interval,
         }
 
     def build_apiserver_flags(self) -> dict[str, object]:
