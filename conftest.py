@@ -21,6 +21,9 @@ collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/guest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # commands that tests start are ended by it
 
+# Programs in Go, such as kubectl and kube-apiserver, collect garbage less often: more memory, less CPU time.
+os.environ.setdefault("GOGC", "400")
+
 # In CI, each run tests the same examples, so that a failure can be repeated. Other runs choose new examples.
 settings.register_profile("untimed", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("untimed")
