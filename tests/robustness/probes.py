@@ -1,7 +1,7 @@
 """
 Probes in a separate process: health checks, renewals of a lease and reads, as kubelets and leaders send them.
 
-A process of their own measures the server alone. In the process of the other clients, probes would also wait for those.
+In the process of the other clients, a probe would also wait for those clients; here it waits only for the server.
 The process prints a line for each response: the kind of request, the status code and the response time.
 """
 

@@ -46,7 +46,7 @@ class StoreHealth:
         return self._write_failure or self._read_failure
 
     def find_cause(self, error: Exception) -> DiskError:
-        """Return the error with the operating system's reason, for which a file is written to the same directory."""
+        """Return the error with the operating system's reason, which a test write to the same directory finds."""
         is_of_disk = isinstance(error, sqlite3.Error) and DiskError(error).name.startswith(_OF_DISK)
         return DiskError(error, find_write_error(self._directory) if is_of_disk else "")
 
