@@ -79,6 +79,30 @@ def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: ActionC
     assert acting.read()["status"] == {"printableStatus": "Stopped", "stateChangeRequests": [asked]}
 
 
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("deprecated", "is deprecated: use u1.large instead"),
+        ("retired", "is retired: the VM keeps its stored revision; use u1.large instead"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["Halted", "Manual"])
+def test_start_warns_of_a_deprecated_or_retired_instancetype(
+    acting: ActionClient, strategy: str, state: str, message: str
+) -> None:
+    acting.create(build_sized() | {"spec": build_sized()["spec"] | {"runStrategy": strategy}})
+    assert acting.request("virtualmachines/vm/start", {"dryRun": ["All"]}).warnings == []
+    metadata = {
+        "labels": {"virtshape.io/lifecycle": state},
+        "annotations": {"virtshape.io/replacement": "VirtualMachineClusterInstancetype/u1.large"},
+    }
+    path = f"/apis/instancetype.kubevirt.io/v1beta1/namespaces/{acting.namespace}/virtualmachineinstancetypes/small"
+    assert acting.client.patch(path, {"metadata": metadata}).status == 200
+    reply = acting.request("virtualmachines/vm/start")
+    expected = message.replace("u1.large", "VirtualMachineClusterInstancetype/u1.large")
+    assert (reply.status, reply.warnings) == (202, [f'VirtualMachineInstancetype \\"small\\" {expected}'])
+
+
 def test_dry_run_of_start_changes_nothing(acting: ActionClient) -> None:
     acting.create(build_vm())
     before = acting.read()

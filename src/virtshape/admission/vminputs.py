@@ -1,6 +1,6 @@
 """Gather the inputs of VM validation: the instance type, the preference and the KubeVirt configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from virtshape.admission.clusterstate import CONFIGURATION, Finder, read_configuration
@@ -12,7 +12,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.engine.lifecycle import ACTIVE, Use, check_use, read_lifecycle
 from virtshape.resolve.find import namespace_of, refer, search_object
-from virtshape.resolve.matcher import Role, find_full_kind, find_matcher, list_new_recaptures
+from virtshape.resolve.matcher import KINDS, Role, find_full_kind, find_matcher, list_new_recaptures
 from virtshape.resolve.reference import NotFoundError, Reference
 from virtshape.resolve.search import Search
 
@@ -91,6 +91,22 @@ def search_role(vm: VirtualMachine, role: Role) -> Search[Found]:
         return Found((yield from search_object(vm, role)))
     except StatusError as error:
         return Found(error=error)
+
+
+def list_lifecycle_warnings(vm: VirtualMachine, known: Finder) -> Iterator[str]:
+    """Yield a warning for each deprecated or retired object that a stored VM uses."""
+    for role in KINDS:
+        matcher = find_matcher(vm, role)
+        if matcher is None or find_full_kind(matcher, role) is None:
+            continue
+        reference = refer(vm, role, matcher)
+        live: Any = known.find(reference)
+        if live is None:
+            continue
+        use = Use(reference.kind, reference.name, f"spec.{role}.name", is_new=False)
+        warning = check_use(use, read_lifecycle(live.metadata))
+        if warning is not None:
+            yield warning.message
 
 
 def _explain(

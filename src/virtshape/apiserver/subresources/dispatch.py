@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from virtshape.admission.clusterstate import Steps
+from virtshape.admission.vminputs import list_lifecycle_warnings
 from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -126,7 +127,11 @@ class Actions:
             shorter = Change("spec", {"terminationGracePeriodSeconds": options.grace_period})
             await self._change(request, KINDS[VIRTUAL_MACHINE_INSTANCES], route, shorter, dry_run=dry_run)
         await self._change(request, KINDS[VIRTUAL_MACHINES], route, change, dry_run=dry_run)
-        return _accept(request, options_type)
+        response = _accept(request, options_type)
+        if route.action != "stop":
+            for warning in list_lifecycle_warnings(vm, self._objects.cluster.known):
+                add_warning(response, warning)
+        return response
 
     async def _change_volumes(self, request: Request, route: ActionRoute) -> Response:
         """Attach or detach a volume; retry if the object changes in the meantime."""
