@@ -1,5 +1,6 @@
-"""Large lists are rendered in threads: they do not block other requests, and their number is limited."""
+"""Large lists are read and rendered in threads: they do not block other requests, and their number is limited."""
 
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +11,7 @@ from tests.integration.objects import NamespacePaths, build_config
 from tests.support.loopback import Client, LoopbackServer
 
 from virtshape.apiserver import reading
+from virtshape.store import store
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 SECONDS = 240.0
@@ -53,6 +55,23 @@ def test_large_list_has_the_same_content_in_all_formats(client: Client, paths: N
 def test_error_while_a_large_list_is_rendered_is_a_status(client: Client, paths: NamespacePaths) -> None:
     single = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
     assert client.get(paths.core("configmaps"), accept=single).reason == (406, "NotAcceptable")
+
+
+def test_large_list_returns_an_error_while_the_database_cannot_be_read(
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MAX_OBJECTS_ON_LOOP", 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "open_for_reading", fail_to_open)
+        reply = client.get(paths.core("configmaps"))
+        assert (reply.status, reply.tree["kind"]) == (500, "Status")
+        assert "reading from the database failed: unable to open database file" in reply.tree["message"]
+    assert len(client.get(paths.core("configmaps")).tree["items"]) >= 3
+
+
+def fail_to_open(path: object) -> sqlite3.Connection:
+    _ = path
+    raise sqlite3.OperationalError("unable to open database file")
 
 
 def test_other_requests_do_not_wait_for_a_large_list(

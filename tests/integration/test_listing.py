@@ -16,6 +16,13 @@ from tests.integration.objects import (
 from tests.support.loopback import Client, LoopbackServer
 
 from virtshape.api.model import JsonObject
+from virtshape.apiserver import reading
+
+
+@pytest.fixture(autouse=True, params=[reading.MAX_OBJECTS_ON_LOOP, 0], ids=["on-loop", "in-thread"])
+def max_objects_on_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test with lists that are read on the event loop, and with lists that are read in a thread."""
+    monkeypatch.setattr(reading, "MAX_OBJECTS_ON_LOOP", request.param)
 
 
 def fill(client: Client, paths: NamespacePaths, count: int = 5) -> list[JsonObject]:

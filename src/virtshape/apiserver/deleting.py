@@ -15,11 +15,10 @@ from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objectmetadata import encode_tree, make_write
 from virtshape.apiserver.preconditions import conflict
-from virtshape.apiserver.reading import get_continuation, get_page, not_found, render_list, render_object
+from virtshape.apiserver.reading import build_query, get_continuation, get_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.selectors.selection import compile_selection
 from virtshape.apiserver.supportedverbs import returns_deleted
 from virtshape.apiserver.writing import MAX_TRIES, WriteContext
 from virtshape.store.errors import StaleError
@@ -105,12 +104,11 @@ async def delete_collection(context: WriteContext, request: Request, route: Rout
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     response_format = choose_format(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
-    listing = read_options(request, watch=False)
-    selection = compile_selection(resource, listing)
-    page = get_page(context.store, resource, route.namespace or None, listing, selection)
+    query = build_query(context.store, resource, route.namespace or None, read_options(request, watch=False))
+    page = get_page(context.store, query)
     warnings = await _delete_all(context, resource, route, user, options, page.records)
     values = [resource.convert(record.value) for record in page.records]
-    rest = get_continuation(page, listing, selection, route)
+    rest = get_continuation(page, query, route)
     body = render_list(resource, response_format, values, request, str(page.revision), *rest)
     return build_response(request, response_format, body, warnings=warnings)
 

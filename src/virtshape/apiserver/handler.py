@@ -31,9 +31,9 @@ from virtshape.apiserver.encoding.negotiation import choose_format
 from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
 from virtshape.apiserver.limits import (
+    LISTS_AT_ONCE,
     MAX_READS,
     MAX_WRITES,
-    RENDERED_AT_ONCE,
     Slots,
     read_timeout,
     timeout_error,
@@ -136,7 +136,7 @@ class Server:
         self._console = console
         self._writes = Slots(MAX_WRITES)
         self._reads = Slots(MAX_READS)
-        self._renderers = ThreadPoolExecutor(RENDERED_AT_ONCE, thread_name_prefix="list")
+        self._list_threads = ThreadPoolExecutor(LISTS_AT_ONCE, thread_name_prefix="list")
         self.requests = RequestCounters()
 
     def set_address(self, address: str) -> None:
@@ -300,17 +300,19 @@ class Server:
                 return get_object(source, request, route)
             case "list":
                 listed = list_objects(source, request, route)
-                return listed if isinstance(listed, Response) else self._render(request, listed)
+                return listed if isinstance(listed, Response) else self._list(request, listed)
             case _:
                 return watch_objects(source, request, route)
 
-    async def _render(self, request: Request, render: Callable[[], Response]) -> Response:
-        """Render a large list in a thread, so that other requests do not wait for it."""
+    async def _list(self, request: Request, build: Callable[[], Response]) -> Response:
+        """Build the response with a large list in a thread, so that other requests do not wait for it."""
         try:
             with self._reads:
-                return await asyncio.get_running_loop().run_in_executor(self._renderers, render)
+                return await asyncio.get_running_loop().run_in_executor(self._list_threads, build)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
+        except StoreError as error:
+            return _store_failure_response(request, error)
 
     async def _write(self, request: Request, route: Route, caller: Caller, make: Make) -> Response:
         began = time.time()

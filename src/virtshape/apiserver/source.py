@@ -1,7 +1,7 @@
 """Sources of objects for reads: the store, or a fixed list of objects."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from virtshape.store.record import Event, Key, Page, Record
 from virtshape.store.store import Store
@@ -9,8 +9,25 @@ from virtshape.store.watch import Subscription
 
 FIXED_REVISION: Final = 1
 
+R = TypeVar("R")
 
-class ObjectSource(Protocol):
+
+class PageSource(Protocol):
+    """A source of lists: the current state, or a snapshot of it in another thread."""
+
+    def list(
+        self,
+        resource: str,
+        namespace: str | None = None,
+        *,
+        after: Key | None = None,
+        limit: int = -1,
+        at: int | None = None,
+    ) -> Page:
+        """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
+
+
+class ObjectSource(PageSource, Protocol):
     """The methods of the store that read requests use."""
 
     @property
@@ -24,16 +41,11 @@ class ObjectSource(Protocol):
     def get(self, key: Key) -> Record | None:
         """Return the object at a key, or None."""
 
-    def list(
-        self,
-        resource: str,
-        namespace: str | None = None,
-        *,
-        after: Key | None = None,
-        limit: int = -1,
-        at: int | None = None,
-    ) -> Page:
-        """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
+    def has_more_than(self, count: int, resource: str, namespace: str | None = None) -> bool:
+        """Return True if more than `count` objects exist."""
+
+    def read_snapshot(self, read: Callable[[PageSource], R]) -> R:
+        """Call `read` with a snapshot of the current state; may be called in any thread."""
 
     def list_in_batches(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
         """Return the current revision and its objects in key order, in batches that are read one by one."""
@@ -86,6 +98,15 @@ class FixedSource:
         names = [name for name in self._names if after is None or name > after.name]
         chosen = names if limit < 0 else names[:limit]
         return Page([self._get_record(name) for name in chosen], at or self.revision, len(names) - len(chosen))
+
+    def has_more_than(self, count: int, resource: str, namespace: str | None = None) -> bool:
+        """Return True if there are more than `count` objects."""
+        _ = resource, namespace
+        return len(self._names) > count
+
+    def read_snapshot(self, read: Callable[[PageSource], R]) -> R:
+        """Call `read` with these objects, which never change."""
+        return read(self)
 
     def list_in_batches(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
         """Return the store's revision and an iterator over the objects in name order."""

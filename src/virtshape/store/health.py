@@ -1,5 +1,6 @@
 """Whether a store can read and write its file; the cause if it cannot, and log lines when that changes."""
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -8,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
+
+from virtshape.store.errors import CompactedError, FutureError
 
 MIN_FREE_BYTES: Final = 4 * 1024 * 1024
 """Minimum free disk space before a store counts as writable again; small writes may succeed on a full disk."""
@@ -73,7 +76,8 @@ class StoreHealth:
     def repeat_failed_read(self) -> None:
         """Repeat the read that failed, if any, and clear the failure if it succeeds; raise its error otherwise."""
         if self._failed_read is not None:
-            self._failed_read()
+            with contextlib.suppress(CompactedError, FutureError):  # the file was read, but no longer has that revision
+                self._failed_read()
             before, self._read_failure, self._failed_read = self.failure, "", None
             self._log_change(before)
 

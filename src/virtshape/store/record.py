@@ -1,4 +1,8 @@
-"""Keys, records and events of the store. Values are opaque bytes."""
+"""
+Keys, records and events of the store. Values are opaque bytes.
+
+Keys and records cannot be part of reference cycles, so Python's garbage collector does not visit them: there are many.
+"""
 
 from typing import Any, Literal
 
@@ -7,7 +11,7 @@ from msgspec import Struct
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-class Key(Struct, frozen=True, order=True):
+class Key(Struct, frozen=True, order=True, gc=False):
     """Identifies an object; `namespace` is empty for cluster-scoped resources."""
 
     resource: str
@@ -15,7 +19,7 @@ class Key(Struct, frozen=True, order=True):
     name: str
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):
     """A stored object: its key, the revision that wrote it, and its bytes."""
 
     key: Key

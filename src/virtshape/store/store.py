@@ -1,7 +1,7 @@
 """
 The object store: synchronous reads, writes that return when they are durable, and watches from past revisions.
 
-A store belongs to one event loop. Only commits and maintenance run in a thread.
+A store belongs to one event loop. Only commits, maintenance and the reads of snapshots run in other threads.
 """
 
 import asyncio
@@ -35,6 +35,7 @@ from virtshape.store.database import (
 from virtshape.store.errors import CompactedError, FutureError, StoreError
 from virtshape.store.health import DiskError, StoreHealth
 from virtshape.store.record import Event, Key, Page, Record
+from virtshape.store.snapshot import Snapshot, open_snapshot
 from virtshape.store.watch import Broadcaster, Subscription
 from virtshape.store.writer import Outcome, Write, Writer
 
@@ -44,23 +45,6 @@ DEFAULT_WINDOW_REVISIONS: Final = 10_000
 BYTES_AT_ONCE: Final = 1024 * 1024
 """Bytes of objects or changes that are read at a time for a watch, so that slow clients need little memory."""
 _REVISIONS_AT_ONCE: Final = 1000
-
-_PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
-_COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
-# Objects at a past revision: objects that have not changed since, and objects that were replaced later.
-_REPLACED = "FROM log WHERE until > :at AND revision <= :at AND resource = :resource AND type != 'DELETED'"
-_PAST = (
-    f"FROM (SELECT {_COLUMNS} {_PRESENT} AND c.revision <= :at "
-    f"UNION ALL SELECT namespace, name, revision, value {_REPLACED}) c WHERE TRUE"
-)
-# The same queries without values, so that counting does not read objects.
-_PRESENT_NAMES = "FROM current c WHERE c.resource = :resource"
-_PAST_NAMES = (
-    f"FROM (SELECT namespace, name {_PRESENT_NAMES} AND c.revision <= :at "
-    f"UNION ALL SELECT namespace, name {_REPLACED}) c WHERE TRUE"
-)
-_EVERYWHERE = "AND (c.namespace, c.name) > (:after_namespace, :after_name)"
-_IN_NAMESPACE = "AND c.namespace = :namespace AND c.name > :after_name"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -123,9 +107,9 @@ class Store:
         record = self._read_current(key)
         if record is None:
             # A deletion may be committed that the event loop has not processed: no later read may be older than it.
-            self._seen = max(self._seen, self._read_last_revision())
+            self._note_seen(self._read_last_revision())
             return None
-        self._seen = max(self._seen, record.revision)
+        self._note_seen(record.revision)
         if is_current and record.revision <= self.revision:
             self._cache.put(record)
         return record
@@ -154,43 +138,35 @@ class Store:
         at: int | None = None,
     ) -> Page:
         """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
-        reader = self._reader
-        reader.execute("BEGIN")  # all following reads see the same snapshot
-        try:
-            revision = last_revision(reader)
-            self._seen = max(self._seen, revision)
-            if at is not None:
-                self._require_kept(at, revision)
-            where = _EVERYWHERE if namespace is None else _IN_NAMESPACE
-            if at is None or at == revision:
-                columns, source, names = _COLUMNS, _PRESENT, _PRESENT_NAMES
-            else:
-                columns, source, names = "c.*", _PAST, _PAST_NAMES
-            query = f"SELECT {columns} {source} {where} ORDER BY c.namespace, c.name LIMIT :limit"
-            parameters = {
-                "resource": resource,
-                "namespace": namespace,
-                "after_namespace": after.namespace if after else "",
-                "after_name": after.name if after else "",
-                "limit": limit,
-                "at": at,
-            }
-            records = [
-                Record(Key(resource, ns, name), rv, value) for ns, name, rv, value in reader.execute(query, parameters)
-            ]
-            remaining = 0
-            if records and len(records) == limit:
-                last = records[-1].key
-                rest = {**parameters, "after_namespace": last.namespace, "after_name": last.name}
-                (remaining,) = reader.execute(f"SELECT count(*) {names} {where}", rest).fetchone()
-            return Page(records, at or revision, remaining)
-        finally:
-            self._end_snapshot()
+        with open_snapshot(self._reader) as snapshot:
+            self._note_seen(snapshot.revision)
+            return snapshot.list(resource, namespace, after=after, limit=limit, at=at)
 
-    def _end_snapshot(self) -> None:
-        """End the transaction of a read, which an error may have ended already."""
-        if self._reader.in_transaction:
-            self._reader.execute("ROLLBACK")
+    @_reads
+    def has_more_than(self, count: int, resource: str, namespace: str | None = None) -> bool:
+        """Return True if more than `count` objects exist; do not read the objects."""
+        where = "resource = ?" if namespace is None else "resource = ? AND namespace = ?"
+        scope = (resource,) if namespace is None else (resource, namespace)
+        query = f"SELECT 1 FROM current WHERE {where} LIMIT 1 OFFSET ?"
+        return self._reader.execute(query, (*scope, count)).fetchone() is not None
+
+    def read_snapshot(self, read: Callable[[Snapshot], R]) -> R:
+        """
+        Call `read` with a snapshot of the current state, over a separate connection; for large reads in other threads.
+
+        Raise StoreError on failure.
+        """
+        try:
+            with contextlib.closing(open_for_reading(self.path)) as connection, open_snapshot(connection) as snapshot:
+                # Runs before the callbacks that the thread schedules later, that is, before a client sees the result.
+                self._loop.call_soon_threadsafe(self._note_seen, snapshot.revision)
+                return read(snapshot)
+        except sqlite3.Error as error:
+            self._loop.call_soon_threadsafe(self.fail_read, error, functools.partial(self.read_snapshot, read))
+            raise _read_error(error) from error
+
+    def _note_seen(self, revision: int) -> None:
+        self._seen = max(self._seen, revision)
 
     @_reads
     def list_in_batches(self, resource: str, namespace: str | None = None) -> tuple[int, Iterator[Sequence[Record]]]:
@@ -199,18 +175,10 @@ class Store:
 
         A batch is read when the iterator reaches it. CompactedError is raised if one of its objects has been compacted.
         """
-        where = "" if namespace is None else "AND c.namespace = :namespace"
-        query = f"SELECT c.revision {_PRESENT_NAMES} {where} ORDER BY c.namespace, c.name"
-        reader = self._reader
-        reader.execute("BEGIN")
-        try:
-            revision = last_revision(reader)
-            found = reader.execute(query, {"resource": resource, "namespace": namespace})
-            revisions = array("q", (number for (number,) in found))
-        finally:
-            self._end_snapshot()
-        self._seen = max(self._seen, revision)
-        return revision, self._read_batches(resource, revisions)
+        with open_snapshot(self._reader) as snapshot:
+            self._note_seen(snapshot.revision)
+            revisions = array("q", snapshot.list_revisions(resource, namespace))
+            return snapshot.revision, self._read_batches(resource, revisions)
 
     def _read_batches(self, resource: str, revisions: "array[int]") -> Iterator[Sequence[Record]]:
         at = 0
@@ -314,7 +282,7 @@ class Store:
         self._require_kept(since, self.newest)
         changes, are_all = self._read_log(resource, namespace, since)
         last = changes[-1].revision if changes else since
-        self._seen = max(self._seen, last)
+        self._note_seen(last)
         if not are_all:
             return changes, None
         subscription = self._broadcaster.subscribe(resource, namespace)
@@ -338,9 +306,8 @@ class Store:
 
     def fail_read(self, error: sqlite3.Error, read: Callable[[], object]) -> StoreError:
         """Record a failed read, which `probe` repeats; return the error to raise."""
-        failure = DiskError(error)
-        self._health.note_failed_read(failure, read)
-        return StoreError(f"reading from the database failed: {failure}")
+        self._health.note_failed_read(DiskError(error), read)
+        return _read_error(error)
 
     async def compact_forever(self, seconds: float) -> None:
         """Compact at this interval, and immediately when the history is too large, until cancelled."""
@@ -384,6 +351,10 @@ class Store:
         await self._writer.close()
         self._reader.close()
         self._connection.close()  # closed last: only the writing connection can checkpoint the WAL
+
+
+def _read_error(error: sqlite3.Error) -> StoreError:
+    return StoreError(f"reading from the database failed: {error}")
 
 
 def check_file(path: Path) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.store.errors import CompactedError
 from virtshape.store.health import DiskError, StoreHealth, find_write_error
 
 
@@ -69,6 +70,15 @@ def test_read_failure_lasts_until_the_same_read_succeeds(health: StoreHealth) ->
     with pytest.raises(sqlite3.OperationalError):
         health.repeat_failed_read()
     assert health.failure
+    health.repeat_failed_read()
+    assert health.failure == ""
+
+
+def test_read_failure_ends_when_its_revision_is_compacted(health: StoreHealth) -> None:
+    def read() -> None:
+        raise CompactedError(1, 2)
+
+    health.note_failed_read(DiskError(build_error("SQLITE_IOERR_READ", "disk I/O error")), read)
     health.repeat_failed_read()
     assert health.failure == ""
 
