@@ -1,0 +1,42 @@
+"""Memory settings of server processes."""
+
+import subprocess
+import sys
+
+SCRIPT = """
+import gc
+from virtshape.daemon.memory import COLLECTION_THRESHOLDS, tune_memory
+
+MIB = 1024 * 1024
+
+def read_resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+def fragment() -> int:
+    'Allocate large objects between small ones, free the large ones, and return by how much the process has grown.'
+    bytearray(16 * MIB)
+    before = read_resident()
+    large, small = [], []
+    for number in range(64):
+        large.append(b"x" * MIB)
+        small.append(b"x" * (1000 + number))
+    del large
+    return read_resident() - before
+
+if {tunes}:
+    tune_memory()
+    assert gc.get_threshold() == COLLECTION_THRESHOLDS
+    assert gc.get_freeze_count() > 0
+print(fragment())
+"""
+
+
+def measure_growth(*, tunes: bool) -> float:
+    script = SCRIPT.replace("{tunes}", str(tunes))
+    return int(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout) / 1024**2
+
+
+def test_memory_of_large_objects_is_returned_to_the_system() -> None:
+    assert measure_growth(tunes=False) > 32  # the test can detect memory that is kept
+    assert measure_growth(tunes=True) < 8
