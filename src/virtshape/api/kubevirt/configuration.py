@@ -260,7 +260,7 @@ class SupportContainerResources(Settings):
 
 
 class VirtTemplateDeployment(Settings):
-    """Deployment of VM templates."""
+    """Whether the components of VM templates are deployed."""
 
     enabled: bool | None = None
     """Whether VM templates are installed; true by default if their feature gate is enabled."""

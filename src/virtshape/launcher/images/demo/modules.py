@@ -118,7 +118,7 @@ def _read(path: Path) -> bytes:
             try:
                 run(["zstd", "--decompress", "--quiet", "--force", "-o", str(plain), str(path)], seconds=_SECONDS)
             except ToolError as error:
-                raise ToolError(f"{path.name} cannot be decompressed: {error}; apt-get install zstd") from error
+                raise ToolError(f"{path.name} cannot be decompressed: {error}; run apt-get install zstd") from error
             return plain.read_bytes()
         case _:
             return path.read_bytes()

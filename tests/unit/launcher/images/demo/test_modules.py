@@ -64,7 +64,7 @@ def test_modules_built_into_the_kernel_are_not_missing(tmp_path: Path) -> None:
 def test_missing_zstd_is_reported_with_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "virtio_blk.ko.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolError, match=r"virtio_blk\.ko\.zst cannot be decompressed: .*; apt-get install zstd"):
+    with pytest.raises(ToolError, match=r"virtio_blk\.ko\.zst cannot be decompressed: .*; run apt-get install zstd"):
         pick_modules(tmp_path, ["virtio_blk"])
 
 
