@@ -1,4 +1,4 @@
-"""Validate disks, filesystems and their volumes: matching names, one target, supported options, unique boot orders."""
+"""Validate disks, filesystems and their volumes: matching names, one target, supported options."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ from virtshape.admission.rules.checks import (
 from virtshape.admission.rules.names import is_label
 from virtshape.admission.rules.volumes import check_sources
 from virtshape.api.fielderror import VALUE_REQUIRED, FieldError
-from virtshape.api.kubevirt.devices import PCI_ADDRESS, BlockSize, CustomBlockSize, Devices, Disk
+from virtshape.api.kubevirt.devices import PCI_ADDRESS, BlockSize, CustomBlockSize, Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.spelling import suggest
@@ -163,21 +163,3 @@ def _check_metrics(disk: Disk, at: str) -> Iterator[FieldError]:
     elif target.bus not in (None, "", "virtio"):
         message = f"DownwardMetrics volume must be mapped to virtio bus, but {at}.disk.bus is set to {target.bus}"
         yield FieldError(f"{at}.disk.bus", message, rule="impossible-combination")
-
-
-def check_boot_orders(devices: Devices, at: str) -> Iterator[FieldError]:
-    """Check that the boot orders of disks and interfaces are positive and unique; `at` is the path of the devices."""
-    seen: dict[int, str] = {}
-    orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
-    orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]
-    for name, index, order in orders:
-        if order is None:
-            continue
-        device = f"{at}.{name}[{index}]"
-        field = f"{device}.bootOrder"
-        if order < 1:
-            yield FieldError(field, f"{device} must have a boot order > 0, if supplied", rule="invalid-value")
-        elif order in seen:
-            message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
-            yield FieldError(field, message, rule="duplicate-name")
-        seen.setdefault(order, field)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from virtshape.admission.rules.bootorder import check_boot_orders
 from virtshape.admission.rules.checks import NOT_SUPPORTED
 from virtshape.admission.rules.clock import check_clock
 from virtshape.admission.rules.cpu import check_cpus
 from virtshape.admission.rules.devices import check_devices
-from virtshape.admission.rules.disks import check_boot_orders, check_disks
+from virtshape.admission.rules.disks import check_disks
 from virtshape.admission.rules.firmware import check_firmware
 from virtshape.admission.rules.memory import check_guest_memory
 from virtshape.admission.rules.names import check_guest_names

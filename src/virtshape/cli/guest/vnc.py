@@ -66,7 +66,8 @@ def command(
     if address != LOOPBACK and not proxy_only:
         raise click.UsageError("--address requires --proxy-only", ctx)
     # Imported here to keep `--help` fast.
-    from virtshape.cli.guest.vncsession import choose_viewer, serve_screen
+    from virtshape.cli.guest.vncsession import serve_screen
+    from virtshape.cli.guest.vncviewer import choose_viewer
 
     viewer = None if proxy_only else choose_viewer(viewer_type or "", viewer_path or "")
     instance = parse_instance_name(name)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.cli.guest.vncsession import Viewer, find_viewer
+from virtshape.cli.guest.vncviewer import Viewer, find_viewer
 
 
 def _install(folder: Path, *names: str) -> None:
