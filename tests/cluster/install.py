@@ -52,12 +52,16 @@ def read_lines(output: str) -> dict[str, str]:
 
 
 def retry(attempt: Any) -> Any:
-    """Return the result of `attempt`; repeat it while it raises AssertionError, for at most TIMEOUT seconds."""
+    """
+    Return the result of `attempt`; repeat it for at most TIMEOUT seconds while it raises AssertionError or LookupError.
+
+    A LookupError means that an object does not have a field yet, such as its status.
+    """
     deadline = time.monotonic() + TIMEOUT
     while True:
         try:
             return attempt()
-        except AssertionError:
+        except (AssertionError, LookupError):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)

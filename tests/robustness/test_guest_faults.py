@@ -176,6 +176,7 @@ def test_guest_that_does_not_respond_can_be_deleted(guests: FaultyGuests) -> Non
 def test_guests_keep_running_while_their_server_restarts(guests: FaultyGuests) -> None:
     uids = guests.start(build_small_guest("kept"), build_small_guest("killed"), build_small_guest("taken"))
     before = {name: guests.read_report(uid) for name, uid in uids.items()}
+    guests.wait_for_event_text("kept", "VirtualMachineInstance started.")  # a killed server loses events in its queue
 
     def kill() -> None:
         os.kill(before["killed"]["qemu_pid"], signal.SIGKILL)

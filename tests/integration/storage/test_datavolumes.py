@@ -32,6 +32,11 @@ from virtshape.api.model import JsonObject
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.resources import metadata_of
 
+SOURCE_METADATA: JsonObject = {
+    "labels": {"instancetype.kubevirt.io/default-instancetype": "u1.small", "team": "a"},
+    "annotations": {"instancetype.kubevirt.io/defaultPreference": "fedora"},
+}
+
 
 def describe(volume: DataVolume) -> JsonObject:
     """Return the status without its timestamps."""
@@ -42,10 +47,8 @@ def describe(volume: DataVolume) -> JsonObject:
 
 
 async def make_source(system: ControlledSystem, name: str = "source", text: bytes = b"golden") -> None:
-    """Create a claim with content and instance type labels."""
-    labels = {"instancetype.kubevirt.io/default-instancetype": "u1.small", "team": "a"}
-    annotations = {"instancetype.kubevirt.io/defaultPreference": "fedora"}
-    await system.create(volume_tree(name, metadata={"labels": labels, "annotations": annotations}))
+    """Create a claim with instance type labels, and then write its content."""
+    await system.create(volume_tree(name, metadata=SOURCE_METADATA))
     await wait_for_volume(system, name)
     (await find_image(system, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
 
@@ -95,13 +98,16 @@ async def test_preallocated_disk_allocates_all_its_space(tmp_path: Path) -> None
 )
 async def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: JsonObject) -> None:
     async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+        await make_source(system, "prepared")
         await system.create(
             data_source_tree("image", {"pvc": {"name": "source", "namespace": "default"}}),
             data_source_tree("alias", {"dataSource": {"name": "image", "namespace": "default"}}),
             volume_tree("dv1", size=None, **spec),
         )
         await wait_until(system, DataVolume, "dv1", lambda one: one.status and one.status.phase == "Pending")
-        await make_source(system)
+        # The source is a clone too, so that it has its content from the beginning.
+        prepared = {"pvc": {"name": "prepared", "namespace": "default"}}
+        await system.create(volume_tree("source", metadata=SOURCE_METADATA, source=prepared))
         volume = await wait_for_volume(system)
         assert describe(volume)["conditions"][2]["message"] == "Clone Complete"
         claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
