@@ -23,10 +23,10 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.virtualmachine import VirtualMachine
 from virtshape.apiserver.message import Request
 from virtshape.client.cache import Cache
-from virtshape.daemon.memory import tune_memory
 from virtshape.daemon.metrics.families import Family
 from virtshape.daemon.metrics.scrape import Scraper
 from virtshape.daemon.metrics.vms import VmMetrics
+from virtshape.daemon.tuning import tune_process
 
 VMS = 10_000
 SCRAPES = 3
@@ -62,7 +62,7 @@ def main() -> None:
 async def measure(count: int) -> str:
     """Return a row of the table: the medians of several scrapes."""
     vms, vmis = fill_caches(count)
-    tune_memory()
+    tune_process()
     on_loop: list[float] = []
     metrics = VmMetrics()
 

@@ -93,7 +93,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start reading requests from the client; if too many other connections are busy, answer 429 and close."""
         self._transport: Any = transport
-        self._writer = ResponseWriter(transport, self._memory, self.abort, self._end_response)
+        self._writer = ResponseWriter(transport, self._memory, self.abort, self._end_response, self._continue)
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)

@@ -15,8 +15,8 @@ MAX_WRITES: Final = 200
 """Maximum number of writes in progress; equals the default of `--max-mutating-requests-inflight`."""
 MAX_READS: Final = 400
 """Maximum number of large lists in progress; equals the default of `--max-requests-inflight`."""
-LISTS_AT_ONCE: Final = 2
-"""Number of large lists that are read and rendered at a time; each needs memory for its objects."""
+LISTS_AT_ONCE: Final = 1
+"""Number of large lists that are read and rendered at a time; each needs memory, and slows down other requests."""
 MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 MAX_OBJECT_BYTES: Final = 1536 * 1024
 """Maximum size of an object's stored JSON; equals the default of etcd's `--max-request-bytes`."""

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from virtshape.api.status import StatusError
+from virtshape.apiserver.encoding.jsonlist import join_items
 from virtshape.apiserver.encoding.negotiation import ResponseFormat, choose_format
 from virtshape.apiserver.encoding.partial import partial_list, partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
@@ -248,10 +249,7 @@ def render_list(
         resource.kind.api_version.encode(),
         msgspec.json.encode(metadata),
     )
-    parts = [*_without_type(values, resource)] or [b""]
-    parts[0] = head + parts[0]
-    parts[-1] += b"]}"
-    return b",".join(parts)
+    return join_items(head, _without_type(values, resource), b"]}")
 
 
 def _without_type(values: list[bytes], resource: Resource) -> list[bytes]:

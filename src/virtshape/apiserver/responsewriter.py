@@ -14,6 +14,8 @@ from virtshape.apiserver.memorybudget import Abort, MemoryBudget
 from virtshape.apiserver.message import AUDIT_ID, AnyResponse, Request
 
 SLICE: Final = 64 * 1024
+SLICES_AT_ONCE: Final = 32
+"""Number of slices that are written before the event loop handles other connections, if the client reads fast."""
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
@@ -29,17 +31,36 @@ class ResponseWriter:
     """
     Writes the responses of one connection, one at a time.
 
-    `on_sent` is called when the whole body of a response has been written. `abort` identifies the connection in the
-    memory budget, which calls it to close the connection if too many bytes are unsent.
+    `on_sent` is called when the whole body of a response has been written. If the writer interrupts a body for other
+    connections, it schedules `proceed`, which must call `write_rest`. `abort` identifies the connection in the memory
+    budget, which calls it to close the connection if too many bytes are unsent.
     """
 
-    __slots__ = ("_abort", "_held", "_memory", "_on_sent", "_transport", "_unsent", "_writable", "is_writable")
+    __slots__ = (
+        "_abort",
+        "_held",
+        "_memory",
+        "_on_sent",
+        "_proceed",
+        "_transport",
+        "_unsent",
+        "_writable",
+        "is_writable",
+    )
 
-    def __init__(self, transport: Any, memory: MemoryBudget, abort: Abort, on_sent: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        transport: Any,
+        memory: MemoryBudget,
+        abort: Abort,
+        on_sent: Callable[[], None],
+        proceed: Callable[[], None],
+    ) -> None:
         self._transport = transport
         self._memory = memory
         self._abort = abort
         self._on_sent = on_sent
+        self._proceed = proceed
         self._unsent: memoryview | None = None
         self._held = 0  # size of the body or chunk being sent, which stays in memory until all of it is sent
         self._writable = asyncio.Event()
@@ -85,17 +106,22 @@ class ResponseWriter:
             self._on_sent()
 
     def write_rest(self) -> None:
-        """Write the unsent slices of a body while the client reads them."""
+        """Write the unsent slices of a body while the client reads them; let other connections run in between."""
         if self._unsent is None:
             if self.is_writable:
                 self._memory.drop(self._abort)
             return
-        while self._unsent is not None and self.is_writable:
+        for _ in range(SLICES_AT_ONCE):
+            if not self.is_writable:
+                return
             self._transport.write(self._unsent[:SLICE])
-            self._unsent = self._unsent[SLICE:] if len(self._unsent) > SLICE else None
-        if self._unsent is None:
-            self._held = 0
-            self._on_sent()
+            if len(self._unsent) <= SLICE:
+                self._unsent = None
+                self._held = 0
+                self._on_sent()
+                return
+            self._unsent = self._unsent[SLICE:]
+        asyncio.get_running_loop().call_soon(self._proceed)
 
     async def write_chunks(self, chunks: AsyncIterator[bytes]) -> None:
         """Write a body with chunked transfer encoding, except for the final empty chunk."""

@@ -22,9 +22,9 @@ from virtshape.cluster.monitoring import Monitor, serve_monitoring
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.cluster.tls.sources import CertificateOptions
 from virtshape.daemon.logs import is_access_logged, log_requests
-from virtshape.daemon.memory import tune_memory
 from virtshape.daemon.metrics.process import list_task_metrics
 from virtshape.daemon.metrics.scrape import ListFamilies, Scraper
+from virtshape.daemon.tuning import tune_process
 from virtshape.supervise.checks import PASSED, Check
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import CERTIFICATES
@@ -102,7 +102,7 @@ async def serve(server: Server, settings: Settings, on_ready: Callable[[Ready], 
         await server.informers.wait()
         try:
             serving.append(await listener.start(ports.host, settings.port, context))
-            tune_memory()
+            tune_process()
             on_ready(Ready(serving[0], health, metrics))
             await asyncio.Event().wait()
         finally:

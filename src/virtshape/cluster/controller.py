@@ -32,12 +32,12 @@ from virtshape.controllers.pods.launcher import PodLauncher
 from virtshape.controllers.pods.resizer import PodResizer
 from virtshape.controllers.runtime.clients import FencedClient
 from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig, LeaderElector
-from virtshape.daemon.memory import tune_memory
 from virtshape.daemon.metrics.controllers import list_loop_metrics
 from virtshape.daemon.metrics.families import Family
 from virtshape.daemon.metrics.process import list_build_metrics, list_leader_metrics, list_task_metrics
 from virtshape.daemon.metrics.scrape import Scraper
 from virtshape.daemon.metrics.vms import VmMetrics
+from virtshape.daemon.tuning import tune_process
 from virtshape.supervise.checks import PASSED, Check
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import INSTALL_DEFAULTS, LEADER_ELECTION
@@ -166,7 +166,7 @@ class Manager:
                     await stack.enter_async_context(reports.loop.running(self._supervisor))
                 await stack.enter_async_context(controllers.running())
                 self._is_controlling = True
-                tune_memory()
+                tune_process()
                 _log.info("controllers started")
                 await asyncio.Event().wait()
         finally:

@@ -48,9 +48,9 @@ from virtshape.apiserver.writing import WriteContext
 from virtshape.controllers.manager import Controllers
 from virtshape.daemon.filelimit import count_connections, raise_file_limit
 from virtshape.daemon.logs import is_access_logged, log_requests
-from virtshape.daemon.memory import tune_memory
 from virtshape.daemon.metrics.scrape import Scraper
 from virtshape.daemon.planner import ControllerPlanner
+from virtshape.daemon.tuning import tune_process
 from virtshape.offline.importpreview import preview_import
 from virtshape.standalone.accountsandroles import AccountRoleReconciler, RbacSync
 from virtshape.standalone.bootstrap import MANAGER, install_defaults, publish_upload_proxy
@@ -141,7 +141,7 @@ async def run(settings: Settings, on_ready: Callable[[Ready], None]) -> None:
     lock = Lock(settings.directory)
     try:
         async with serve(settings) as ready:
-            tune_memory()
+            tune_process()
             on_ready(ready)
             await stopping.wait()
             _log.info("shutting down")

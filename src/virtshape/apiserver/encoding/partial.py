@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from virtshape.apiserver.encoding.jsonlist import join_items
+
 GROUP = "meta.k8s.io"
 
 
@@ -27,9 +29,13 @@ def partial_object(value: bytes, version: str = "v1") -> bytes:
 def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: str = "v1") -> bytes:
     """Return the PartialObjectMetadataList of these objects; `metadata` is that of the list."""
     head = partial_head(version)
-    items = b",".join([head + bytes(_decode(value).metadata) + b"}" for value in values])
-    start = b'{"kind":"PartialObjectMetadataList","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())
-    return b"".join((start, msgspec.json.encode(metadata), b',"items":[', items, b"]}"))
+    items = [head + bytes(_decode(value).metadata) + b"}" for value in values]
+    start = b'{"kind":"PartialObjectMetadataList","apiVersion":"%b/%b","metadata":%b,"items":[' % (
+        GROUP.encode(),
+        version.encode(),
+        msgspec.json.encode(metadata),
+    )
+    return join_items(start, items, b"]}")
 
 
 def partial_head(version: str) -> bytes:

@@ -17,6 +17,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.encoding.columns import list_columns
 from virtshape.apiserver.encoding.columns.column import Cell, Column
 from virtshape.apiserver.encoding.fieldreader import FieldReader
+from virtshape.apiserver.encoding.jsonlist import join_items
 from virtshape.apiserver.encoding.partial import GROUP, partial_head
 
 DEFAULT_INCLUDE: Final = "Metadata"
@@ -53,7 +54,7 @@ def render_table(
         writer.definitions if columns else b"null",
     )
     rows = writer.write_rows(values, version, include, time.time() if now is None else now)
-    return b"".join((start, b",".join(rows), b"]}"))
+    return join_items(start, rows, b"]}")
 
 
 class _Writer:

@@ -15,7 +15,7 @@ async def test_scrape_waits_for_the_scrape_of_a_client_that_disconnected(monkeyp
 
     def encode(*_: object) -> Response:
         started.release()
-        proceed.wait(10)
+        proceed.wait(240)
         return Response(200, b"")
 
     monkeypatch.setattr(scrape, "_encode", encode)

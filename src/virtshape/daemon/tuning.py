@@ -1,17 +1,21 @@
-"""Memory settings of server processes: Python's garbage collector and the allocator of the C library."""
+"""Tune a server process: Python's garbage collector and thread switches, and the memory allocator of the C library."""
 
 import ctypes
 import gc
+import sys
 from typing import Final
 
 COLLECTION_THRESHOLDS: Final = (20_000, 20, 20)
+SWITCH_SECONDS: Final = 0.0001
+"""How long the event loop waits for a busy thread, such as one that renders a large list; Python's default is 5 ms."""
 MMAP_THRESHOLD: Final = 256 * 1024
 _M_MMAP_THRESHOLD: Final = -3  # from malloc.h
 
 
-def tune_memory() -> None:
-    """Collect garbage rarely, and return the memory of large objects to the system when they are freed."""
+def tune_process() -> None:
+    """Collect garbage rarely, switch threads often, and return the memory of large objects when they are freed."""
     _tune_garbage_collection()
+    sys.setswitchinterval(SWITCH_SECONDS)
     _tune_allocator()
 
 

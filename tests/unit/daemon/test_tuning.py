@@ -1,11 +1,12 @@
-"""Memory settings of server processes."""
+"""Settings of server processes: memory, garbage collection and thread switches."""
 
 import subprocess
 import sys
 
 SCRIPT = """
 import gc
-from virtshape.daemon.memory import COLLECTION_THRESHOLDS, tune_memory
+import sys
+from virtshape.daemon.tuning import COLLECTION_THRESHOLDS, SWITCH_SECONDS, tune_process
 
 MIB = 1024 * 1024
 
@@ -25,9 +26,10 @@ def fragment() -> int:
     return read_resident() - before
 
 if {tunes}:
-    tune_memory()
+    tune_process()
     assert gc.get_threshold() == COLLECTION_THRESHOLDS
     assert gc.get_freeze_count() > 0
+    assert abs(sys.getswitchinterval() - SWITCH_SECONDS) < 1e-6
 print(fragment())
 """
 
