@@ -30,6 +30,9 @@ def namespace(plane: ControlPlane) -> str:
     tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     code, answer = plane.request("POST", "/api/v1/namespaces", tree)
     assert code == 201, answer
+    assert plane.controllers is not None
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    plane.controllers.wait(lambda: plane.request("GET", account)[0] == 200)  # pods and tokens need it
     return name
 
 

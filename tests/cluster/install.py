@@ -4,7 +4,7 @@ import copy
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from virtshape.cluster.manifests.options import Options
 COMMAND = Path(sys.executable).parent / "virtshape"
 WEBHOOK_KINDS = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
 TIMEOUT = 240.0
+MAX_WEBHOOK_SECONDS = 30
+"""The longest time that Kubernetes allows a webhook."""
 
 
 def print_manifests(*arguments: str) -> str:
@@ -37,8 +39,18 @@ def wait_for_kinds(kubectl: Kubectl) -> None:
     """Wait until all of our CRDs that exist are established."""
     names = [tree["metadata"]["name"] for tree in build_parts(Options(cdi=True))["crds"]]
     present = {tree["metadata"]["name"] for tree in kubectl.get("crds")["items"]}
-    wanted = [name for name in names if name in present]
-    kubectl("wait", "crd", *wanted, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
+    wait_for_definitions(kubectl, [name for name in names if name in present])
+
+
+def wait_for_definitions(kubectl: Kubectl, names: Sequence[str]) -> None:
+    """Wait until these CRDs are established, and until kubectl finds their kinds, which may take longer."""
+    kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
+
+    def check() -> None:
+        listed = kubectl.run("api-resources", "-o", "name")  # fails if an aggregated API is not available
+        assert set(names) <= set(listed.out.split()), listed.err
+
+    retry(check)
 
 
 def remove_webhooks(kubectl: Kubectl) -> None:
@@ -82,6 +94,8 @@ def _reroute(tree: JsonObject, ports: Mapping[str, int]) -> JsonObject:
         return {**tree, "spec": {"type": "ExternalName", "externalName": "localhost"}}
     for reference in _find_references(tree):
         reference["port"] = ports[reference["name"]]
+    for webhook in tree.get("webhooks", ()):
+        webhook["timeoutSeconds"] = MAX_WEBHOOK_SECONDS  # the machine may be busy
     return tree
 
 

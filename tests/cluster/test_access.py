@@ -157,12 +157,19 @@ OWN_NAMESPACE: dict[str, tuple[str, str, bool]] = {
 def test_component_has_only_the_required_permissions_in_its_own_namespace(
     plane: ControlPlane, component: str, question: str, answer: bool
 ) -> None:
-    assert may(plane, name_account(component), question, SYSTEM) is answer
+    def check() -> None:  # RBAC changes take effect asynchronously
+        assert may(plane, name_account(component), question, SYSTEM) is answer
+
+    retry(check)
 
 
 def test_aggregated_api_but_not_the_webhook_may_read_the_client_ca(plane: ControlPlane) -> None:
     question = "get configmaps:extension-apiserver-authentication"
-    assert may(plane, name_account("apiserver"), question, "kube-system")
+
+    def check() -> None:  # RBAC changes take effect asynchronously
+        assert may(plane, name_account("apiserver"), question, "kube-system")
+
+    retry(check)
     assert not may(plane, name_account("webhook"), question, "kube-system")
 
 
@@ -210,8 +217,12 @@ def test_every_user_may_read_but_not_change_cluster_instancetypes(plane: Control
         f"update {sizes}": False,
         "list virtualmachines.kubevirt.io": False,
     }
-    reported = {question: may(plane, "somebody", question, "", "system:authenticated") for question in answers}
-    assert reported == answers
+
+    def check() -> None:  # RBAC changes take effect asynchronously
+        reported = {question: may(plane, "somebody", question, "", "system:authenticated") for question in answers}
+        assert reported == answers
+
+    retry(check)
 
 
 def test_kubectl_auth_can_i_reports_permissions_on_vms(installed: Kubectl, namespace: str) -> None:

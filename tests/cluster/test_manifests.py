@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.install import TIMEOUT, print_manifests, read_lines, remove_webhooks, retry, wait_for_kinds
+from tests.cluster.install import (
+    print_manifests,
+    read_lines,
+    remove_webhooks,
+    retry,
+    wait_for_definitions,
+    wait_for_kinds,
+)
 from tests.support.kubectl import Kubectl
 from tests.support.releases import find_install_line
 
@@ -56,8 +63,7 @@ def bare(cluster: Kubectl) -> Kubectl:
     """A cluster with the CRDs of other projects."""
     stand_ins = [define_fake_kind(group, kind) for group, kinds in STAND_INS.items() for kind in kinds]
     cluster.apply(*stand_ins)
-    names = [tree["metadata"]["name"] for tree in stand_ins]
-    cluster("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
+    wait_for_definitions(cluster, [tree["metadata"]["name"] for tree in stand_ins])
     return cluster
 
 
@@ -154,10 +160,13 @@ def test_write_without_a_reachable_webhook_is_rejected_with_a_reason(quiet: Kube
         "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
     }
     kubectl, text = quiet.in_namespace(namespace), write_yaml(flavor)
-    # Webhook configurations and their namespace selectors take effect asynchronously.
-    retry(lambda: kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=text))
-    refusal = kubectl.run_rejected("apply", "-f", "-", stdin=text)
-    assert 'failed calling webhook "flavor.validate.virtshape.io"' in refusal
+    message = 'failed calling webhook "flavor.validate.virtshape.io"'
+
+    def check() -> None:  # webhook configurations and their namespace selectors take effect asynchronously
+        assert message in kubectl.run_rejected("create", "--dry-run=server", "-f", "-", stdin=text)
+
+    retry(check)
+    assert message in kubectl.run_rejected("apply", "-f", "-", stdin=text)
     kubectl("label", "namespace", namespace, "virtshape.io/admission=ignore")
     assert "created" in retry(lambda: kubectl("apply", "-f", "-", stdin=text))
     kubectl("label", "namespace", namespace, "virtshape.io/admission-")

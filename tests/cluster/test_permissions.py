@@ -20,6 +20,18 @@ from virtshape.cluster.manifests.options import Options
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
 TIMEOUT = 240.0
+PERMISSIONS = {
+    "webhook": (("get", "datasources.cdi.kubevirt.io"), ("update", "secrets/virtshape-webhook-tls")),
+    "controller": (
+        ("create", "virtualmachineclusterpreferences.instancetype.kubevirt.io"),
+        ("create", "leases.coordination.k8s.io"),
+    ),
+    "apiserver": (
+        ("watch", "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"),
+        ("update", "secrets/virtshape-apiserver-tls"),
+    ),
+}
+"""A permission of the cluster role and one of the role of each component."""
 VM: dict[str, Any] = {
     "apiVersion": "kubevirt.io/v1",
     "kind": "VirtualMachine",
@@ -43,6 +55,9 @@ def installed(cluster: Kubectl) -> Kubectl:
 @contextmanager
 def running(component: str, plane: ControlPlane, cluster: Kubectl, directory: Path, *arguments: str) -> Iterator[Path]:
     """Run a component with its service account; yield its log file, which must not contain forbidden requests."""
+    for question in PERMISSIONS[component]:  # RBAC changes take effect asynchronously
+        user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-{component}"
+        retry(lambda line=("auth", "can-i", *question, user): cluster.in_namespace(SYSTEM)(*line))
     token = cluster.in_namespace(SYSTEM)("create", "token", f"virtshape-{component}")
     kubeconfig, log = directory / f"{component}.kubeconfig", directory / f"{component}.log"
     kubeconfig.write_text(render_kubeconfig(Server(plane.url, plane.authority.pem), component, token.strip()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.install import TIMEOUT, print_manifests, retry
+from tests.cluster.install import TIMEOUT, print_manifests, retry, wait_for_definitions
 from tests.support.controlplane import ControlPlane
 from tests.support.controlplanebinaries import require_binaries
 from tests.support.kubectl import Kubectl
@@ -76,14 +76,15 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
         kubectl = Kubectl(find_kubectl(), plane.kubeconfig, directory, "")
         kinds = [tree for tree in build_parts(Options())["crds"] if "flavor" not in tree["spec"]["group"]]
         retry(lambda: kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_list(map(make_stock, kinds)))))
-        names = [tree["metadata"]["name"] for tree in kinds]
-        kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
+        wait_for_definitions(kubectl, [tree["metadata"]["name"] for tree in kinds])
         retry(lambda: kubectl("apply", "-f", "-", stdin=print_manifests("--with-kubevirt", "--catalog")))
         kubectl.apply(VM)
         kubectl.apply(KEPT_VM)
         kubectl.apply(REVISION)
         (directory / "tools.kubeconfig").write_text(_log_in(plane, kubectl))
-        yield kubectl.using(directory / "tools.kubeconfig", "default")
+        tools = kubectl.using(directory / "tools.kubeconfig", "default")
+        retry(lambda: tools("get", "vm"))  # RBAC changes take effect asynchronously
+        yield tools
 
 
 def _list(trees: Any) -> dict[str, Any]:

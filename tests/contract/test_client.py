@@ -329,7 +329,7 @@ async def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Pat
 async def test_watch_sends_a_bookmark_before_it_times_out(serve: Serve, tmp_path: Path) -> None:
     async with open_client(serve, tmp_path) as client:
         start = (await client.list(ConfigMap, NS)).revision
-        async with aclosing(client.watch(ConfigMap, NS, revision=start, timeout=6)) as events:
+        async with aclosing(client.watch(ConfigMap, NS, revision=start, timeout=10)) as events:
             other = await client.create(
                 from_tree({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": NS}}, Secret)
             )

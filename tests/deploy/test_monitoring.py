@@ -75,5 +75,5 @@ async def test_scrape_is_valid_and_has_all_metrics_of_the_dashboard_and_the_rule
 def test_promtool_reports_a_problem_with_each_excluded_kubevirt_name(metric: str) -> None:
     line = [str(require_promtool()), "check", "metrics"]
     sample = f"# HELP {metric} Text.\n# TYPE {metric} gauge\n{metric} 1\n"
-    called = subprocess.run(line, input=sample, capture_output=True, text=True, timeout=60, check=False)
+    called = subprocess.run(line, input=sample, capture_output=True, text=True, timeout=240, check=False)
     assert called.returncode != 0

@@ -2,7 +2,7 @@
 Documented server sessions, run with real kubectls: an old and a current version.
 
 Commands of one document run in order against a separate server. `...` in an output matches anything, ages and column
-widths are ignored, and commands that only read are retried.
+widths are ignored. Commands that only read are retried, and those that conflict with a change by a controller.
 """
 
 import os
@@ -22,11 +22,18 @@ from virtshape.launcher.node.requirements import find_missing_packages
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
 TIMEOUT = 600.0
 _MAY_TAKE = re.compile(
-    r"kubectl (?:get|describe|explain|auth|diff)\b|console .*--log|expand --vm|virtctl (?:fit|diff)\b"
+    r"kubectl (?:get|describe|explain|auth|diff|wait)\b|console .*--log|expand --vm|virtctl (?:fit|diff)\b"
     r"|migrate-type .*--dry-run"
     r"|virtshape (?:status|user list)"
 )
 """Commands that only read; they are retried until the output matches."""
+
+_CONFLICT = "the object has been modified"
+"""Part of the output of a command that changed nothing, because a controller had changed the object; it is retried."""
+
+_RESTARTS = re.compile(r"virtctl restart\b")
+_LIST_REQUESTS = "kubectl get vm --all-namespaces -o jsonpath='{.items[*].status.stateChangeRequests}'"
+"""Prints nothing once all VMs are restarted; before this, the status of the VM is that of the old instance."""
 
 BY_OLDER: list[tuple[tuple[int, int], str, str]] = [
     (
@@ -82,6 +89,8 @@ def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_
                 expected = _expect(line, output, find_version(kubectl))
                 shown = _run(line, expected, tmp_path, environment)
                 assert _matches(expected, shown), f"{document.name}: $ {line}\n{shown}"
+                if _RESTARTS.search(line):
+                    assert not _run(_LIST_REQUESTS, "", tmp_path, environment).strip(), f"{document.name}: $ {line}"
         finally:  # otherwise, guests would keep running after the test
             _run("kubectl delete vm --all --all-namespaces --timeout=600s", "...", tmp_path, environment)
 
@@ -98,7 +107,8 @@ def _run(line: str, output: str, directory: Path, environment: dict[str, str]) -
             env=environment,
             check=False,
         )
-        if _matches(output, ran.stdout) or not _MAY_TAKE.search(line) or time.monotonic() > deadline:
+        may_retry = _MAY_TAKE.search(line) or _CONFLICT in ran.stdout
+        if _matches(output, ran.stdout) or not may_retry or time.monotonic() > deadline:
             return ran.stdout
         pause = min(2 * pause, 1.0)  # leave CPU time to guests that are booting
         time.sleep(pause)

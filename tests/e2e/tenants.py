@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import ssl
 from typing import Any, NamedTuple
 
 import yaml
@@ -95,7 +96,9 @@ class Tenant:
             return Answer(code, json.dumps(answer))
         headers = {"Authorization": f"Bearer {answer['status']['token']}", "Content-Type": "application/octet-stream"}
         with contextlib.closing(self.system.connect()) as connection:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            with contextlib.suppress(
+                BrokenPipeError, ConnectionResetError, ssl.SSLEOFError
+            ):  # the server may reject a request before its end
                 connection.request("POST", path, body, headers)
             response = connection.getresponse()
             return Answer(response.status, response.read().decode())

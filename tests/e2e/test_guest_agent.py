@@ -91,9 +91,19 @@ def test_guest_agent_information_is_served_by_the_api(guests: Guests, reported: 
 def test_kubevirts_virtctl_prints_guest_agent_information(guests: Guests, reported: JsonObject) -> None:
     assert reported["metadata"]["name"] == NAME
     virtctl = open_virtctl(guests.system.kubeconfig)
-    assert virtctl("guestosinfo", NAME).tree["os"]["prettyName"] == "The demo guest 1"
-    assert virtctl("userlist", NAME).tree["items"] == []
-    assert "/run/seed.d" in [one["mountPoint"] for one in virtctl("fslist", NAME).tree["items"]]
+
+    def show(command: str) -> Any:
+        """Return the output of a command; run it again if an emulated guest takes longer than the server waits."""
+
+        def probe() -> Any:
+            result = virtctl(command, NAME)
+            return result.tree if result.status == 0 else None
+
+        return eventually(probe, lambda: virtctl(command, NAME).err)
+
+    assert show("guestosinfo")["os"]["prettyName"] == "The demo guest 1"
+    assert show("userlist")["items"] == []
+    assert "/run/seed.d" in [one["mountPoint"] for one in show("fslist")["items"]]
 
 
 def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, reported: JsonObject) -> None:

@@ -43,6 +43,13 @@ def find_disk(guests: Guests, name: str, serial: str) -> JsonObject | None:
     return next((disk for disk in disks if disk.get("serial") == serial), None)
 
 
+def wait_for_disk(guests: Guests, name: str, serial: str) -> None:
+    """Wait until the running guest has found a disk, which it does some time after the disk is attached."""
+    eventually(
+        lambda: find_disk(guests, name, serial), lambda: f"the guest has no {serial}: {read_disks(guests, name)}"
+    )
+
+
 def read_disks(guests: Guests, name: str) -> list[JsonObject] | None:
     """Return the disks of the guest; None if one disappears while the guest lists them."""
     try:
@@ -67,7 +74,7 @@ def wait_for_phase(guests: Guests, name: str, volume: str, phase: str) -> JsonOb
 
 def remove(guests: Guests, vm: str, name: str) -> None:
     """Wait until the guest has the disk, detach it, and wait until the instance's status no longer lists it."""
-    eventually(lambda: find_disk(guests, vm, name), lambda: f"the guest has no {name}: {read_disks(guests, vm)}")
+    wait_for_disk(guests, vm, name)
     call(guests, "virtualmachines", vm, "removevolume", {"name": name})
     eventually(lambda: name not in read_volumes(guests, vm) or None, lambda: str(read_volumes(guests, vm)))
 
@@ -92,7 +99,7 @@ def test_guest_has_an_added_volume_until_it_is_removed(guests: Guests, vm: str, 
     assert status["reason"] == "VolumeReady"
     assert status["message"] == f"Successfully attach hotplugged volume {claim} to VM"
     assert (status["target"][:2], status["hotplugVolume"]) == ("sd" if bus == "scsi" else "vd", {})
-    eventually(lambda: find_disk(guests, vm, claim), lambda: f"the guest has no {claim}: {read_disks(guests, vm)}")
+    wait_for_disk(guests, vm, claim)
     template = guests.vm(vm)["spec"]["template"]["spec"]
     assert template["volumes"][-1] == {
         "name": claim,
@@ -179,12 +186,12 @@ def test_attached_disk_survives_restarts_of_the_server_and_of_the_guest(guests: 
         wait_for_phase(second, "lasting", "kept", "Ready")
         assert second.wait_for_phase("lasting", "Running")["metadata"]["uid"] == uid
         second.wait_for_text("lasting", "eth0 has")
-        assert find_disk(second, "lasting", "kept") is not None
+        wait_for_disk(second, "lasting", "kept")
         second.act("virtualmachines", "lasting", "restart")
         second.wait_for_phase("lasting", "Running", other_than=uid)
         wait_for_phase(second, "lasting", "kept", "Ready")
         second.wait_for_text("lasting", "eth0 has")
-        assert find_disk(second, "lasting", "kept") is not None
+        wait_for_disk(second, "lasting", "kept")
         call(second, "virtualmachines", "lasting", "removevolume", {"name": "kept"})
         eventually(
             lambda: find_disk(second, "lasting", "kept") is None or None,

@@ -21,18 +21,23 @@ NAMED = "192.0.2.77"
 ATTACK = """\
 #!/bin/sh
 until ip addr show dev eth0 | grep -q 10.0.2.15; do sleep 1; done
-try() {{
-    if {{ printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 5; }} | busybox nc -w 5 "$2" "$3" | grep -q .
-    then echo "attack: reached $1"; else echo "attack: no way to $1"; fi
+reach() {{
+    {{ printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 5; }} | busybox nc -w 5 "$1" "$2" | grep -q .
 }}
-try internet {internet} 80
+try() {{
+    if reach "$2" "$3"; then echo "attack: reached $1"; else echo "attack: no way to $1"; fi
+}}
+again() {{ # on a busy machine, the first responses may be too late
+    for attempt in 1 2 3 4; do "$@" && return; done
+}}
+if again reach {internet} 80; then echo "attack: reached internet"; else echo "attack: no way to internet"; fi
 try api 10.0.2.2 {api}
 try loopback 10.0.2.2 {local}
 try resolver-as-web 10.0.2.3 {local}
 try neighbour 10.0.2.2 {neighbour}
 try machine {machine} {local}
 try machine-again {other} {local}
-busybox nslookup -type=a name.test 10.0.2.3
+again busybox nslookup -type=a name.test 10.0.2.3
 echo "attack: over"
 """
 CLOSED = ("api", "loopback", "resolver-as-web", "neighbour", "machine", "machine-again")

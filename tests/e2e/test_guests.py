@@ -197,6 +197,7 @@ def test_guest_survives_a_kill_of_its_server_and_restarts_from_the_same_revision
 def test_running_guest_can_be_paused_unpaused_and_shut_down(guests: Guests) -> None:
     guests.create(build_guest("quiet"))
     guests.read_shape("quiet")
+    guests.wait_for_phase("quiet", "Running")  # the guest may print its hardware before its status is updated
     guests.act("virtualmachineinstances", "quiet", "pause")
     guests.wait_for_status("quiet", "Paused")
     guests.act("virtualmachineinstances", "quiet", "unpause")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.support.demo import PROMPT
+from tests.support.demo import PROMPT, find_free_port
 from tests.support.demoguests import CORE, Guests, build_guest, eventually
 from tests.support.kubevirt import open_virtctl
 from tests.support.sshguest import create_ssh_guest
@@ -126,8 +126,7 @@ def test_kubevirts_virtctl_vnc_proxy_serves_the_vnc_protocol(virtctl: Virtctl, g
 
 def fetch_shape(virtctl: Virtctl, target: str) -> JsonObject:
     """Return the hardware of a guest, fetched from its web server through a forwarded port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     process = virtctl.start("port-forward", target, f"{port}:80", stderr=subprocess.STDOUT)
 
     def probe() -> JsonObject | None:

@@ -43,7 +43,13 @@ def test_launcher_start_failure_is_reported_until_it_is_repaired(tmp_path: Path)
 
         vm = wait_until(lambda: find_vm("ErrorUnschedulable"), "the VM does not report that it cannot start")
         assert "the launcher failed to start" in find_condition(vm, "PodScheduled")["message"]
-        (node,) = system.request("GET", "/api/v1/nodes")[1]["items"]
+
+        def list_nodes() -> Any:
+            items = system.request("GET", "/api/v1/nodes")[1]["items"]
+            return [node for node in items if find_condition(node, "Ready")]
+
+        # If the launcher fails only after the controllers have started, instances report this before the node does.
+        (node,) = wait_until(list_nodes, "no node has the condition Ready")
         assert find_condition(node, "Ready")["status"] == "False"
         assert "the launcher failed to start" in find_condition(node, "Ready")["message"]
 
@@ -57,7 +63,7 @@ def test_launcher_start_failure_is_reported_until_it_is_repaired(tmp_path: Path)
 
         obstacle.unlink()
         wait_until(lambda: find_vm("Running"), "the VM does not start", patience=300.0)
-        (node,) = system.request("GET", "/api/v1/nodes")[1]["items"]
+        (node,) = list_nodes()
         assert find_condition(node, "Ready")["status"] == "True"
         wait_until(lambda: call_virtshape("status", "--data-dir", data).returncode == 0, "the server is not healthy")
         assert system.request("DELETE", f"{KUBEVIRT}/virtualmachines/vm1")[0] == 200

@@ -26,7 +26,7 @@ def build_data_source(name: str) -> JsonObject:
 
 
 @pytest.fixture
-def elsewhere(client: Client) -> NamespacePaths:
+def elsewhere(client: Client) -> Iterator[NamespacePaths]:
     """A namespace with a labelled claim, and a data source that points to it."""
     name = "images"
     client.post("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -39,7 +39,8 @@ def elsewhere(client: Client) -> NamespacePaths:
     assert client.post(name_sources(made), build_data_source("golden")).status in (201, 409)
     size = build_instancetype("secret-size", kind="VirtualMachineClusterInstancetype", guest=3)
     assert client.post(CLUSTER_INSTANCETYPES, size).status in (201, 409)
-    return made
+    yield made
+    client.delete(f"{CLUSTER_INSTANCETYPES}/secret-size")  # other modules list all instance types of this server
 
 
 @pytest.fixture

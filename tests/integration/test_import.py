@@ -279,6 +279,7 @@ async def test_overwrite_does_not_revert_a_revision_that_the_controllers_replace
         assert (
             changed.spec.instancetype.revision_name != SIZE_REVISION
         )  # the controllers upgraded the revision to the stored version
+        await system.wait_until_idle(controllers)  # a status write during the import would be a conflict
         outcomes = await Importer(system.client, overwrite=True).run(plan)
         assert {each.result for each in outcomes} == {"updated", "unchanged", "skipped"}
         vm = await system.client.get(VirtualMachine, "web", "shop")

@@ -96,8 +96,8 @@ class GuestNode:
         The file is read from outside the pod: virtctl starts a process in the pod, whose CPU time the guest needs.
         """
         for pid in self.node.find_processes(f"guest={self.kubectl.namespace}_{name},"):
-            for log in Path(f"/proc/{pid}/root{ROOT}").glob(f"guests/*/{SERIAL_LOG}"):
-                with contextlib.suppress(OSError):  # the pod has ended
+            with contextlib.suppress(OSError):  # the pod has ended
+                for log in Path(f"/proc/{pid}/root{ROOT}").glob(f"guests/*/{SERIAL_LOG}"):
                     return log.read_text(errors="replace").replace("\r", "")
         return ""
 
@@ -225,5 +225,7 @@ def attach_loop_device(disk: Path) -> Path:
 
 
 def is_in_pod(pid: int, uid: str) -> bool:
-    """Return True if a process is in the control group of a pod."""
-    return f"pod{uid}" in Path(f"/proc/{pid}/cgroup").read_text()
+    """Return True if a process runs and is in the control group of a pod."""
+    with contextlib.suppress(OSError):  # the process has ended
+        return f"pod{uid}" in Path(f"/proc/{pid}/cgroup").read_text()
+    return False

@@ -51,7 +51,8 @@ def list_pods(cluster: Kubectl) -> list[JsonObject]:
 def find_leader(cluster: Kubectl) -> str:
     """Return the name of the active controller's pod."""
     lease = cluster.in_namespace(SYSTEM).get("lease", "virtshape-controller")
-    names = [pod["metadata"]["name"] for pod in list_pods(cluster)]
+    metadata = [pod["metadata"] for pod in list_pods(cluster)]
+    names = [each["name"] for each in metadata if "deletionTimestamp" not in each]  # a roll-out may still end old pods
     holder = lease["spec"].get("holderIdentity") or ""
     return next((name for name in names if name in holder), "")
 

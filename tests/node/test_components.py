@@ -37,7 +37,8 @@ def test_components_are_ready_in_a_restricted_namespace(installed: Kubectl) -> N
 
 def test_controller_creates_the_catalog(installed: Kubectl) -> None:
     def look() -> bool | None:
-        return installed.run("get", "vmclusterinstancetype", "u1.nano").status == 0 or None
+        names = ("vmclusterinstancetype/u1.nano", "virtualmachineclusterpreference/fedora")
+        return installed.run("get", *names).status == 0 or None
 
     eventually(look, lambda: describe_pods(installed))
     assert installed.get("virtualmachineclusterpreference", "fedora")["spec"]

@@ -150,6 +150,11 @@ def test_vm_reports_that_its_pod_exceeds_the_quota(guests: GuestNode) -> None:
         "spec": {"hard": {"requests.memory": "100Mi"}},
     }
     guests.kubectl.apply(quota)
+    # Without this status, the API server does not enforce the quota yet.
+    eventually(
+        lambda: guests.kubectl.get("resourcequota", "small").get("status", {}).get("used"),
+        lambda: str(guests.kubectl.get("resourcequota", "small")),
+    )
     guests.create("refused")
     assert "requests.memory" in wait_for_message(guests, "refused", "exceeded quota")
     guests.delete("refused")

@@ -86,7 +86,7 @@ def test_service_runs_a_guest_that_survives_an_upgrade(machine: Machine, next_pa
     assert machine.list_guests() == guests
     machine.start_server()
     assert machine.run("virtshape version").startswith(f"virtshape {NEXT} ")
-    assert machine.kubectl("get vm kept -o 'jsonpath={.status.printableStatus}'") == "Running"
+    machine.wait_for_vm()
     assert machine.list_guests() == guests
     assert "registries" in machine.run(f"cat {DATA}/config.yaml")  # the upgrade has not replaced the file
 

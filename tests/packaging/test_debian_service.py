@@ -117,7 +117,7 @@ def test_boot_starts_the_service_and_its_vms(machine: Machine) -> None:
     machine.reboot()
     machine.wait_for_server()
     machine.wait_for_guest()
-    assert machine.kubectl("get vm kept -o 'jsonpath={.status.printableStatus}'") == "Running"
+    machine.wait_for_vm()
 
 
 def test_removal_stops_the_service_and_its_guests(machine: Machine) -> None:

@@ -86,6 +86,8 @@ class CrashChecks:
         self._log = log
         self._clients = clients
         self._informers = {resource: Informer(system, path=path) for resource, path in PATHS.items()}
+        informers = list(self._informers.values())  # a watch has no events for changes before its list
+        wait_until(lambda: all(informer.lists for informer in informers), "the objects are not listed")
         self._expected_changes: dict[str, list[Change]] = {resource: [] for resource in PATHS}
         self._compared = dict.fromkeys(PATHS, 0)
         self._issued: dict[int, Write] = {}

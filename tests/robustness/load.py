@@ -136,6 +136,12 @@ class Load:
             while len(self.seconds.get(f"{kind} get", ())) < count:
                 await asyncio.sleep(0.05)
 
+    async def wait_for_events(self) -> None:
+        """Wait until a watcher has received an event."""
+        async with asyncio.timeout(PROBES_SECONDS):
+            while not self.events:
+                await asyncio.sleep(0.05)
+
     def percentile(self, kind: str, share: float) -> float:
         """Return the response time that this share of the requests of a kind stays below."""
         found = sorted(self.seconds[kind])

@@ -66,6 +66,7 @@ async def test_server_answers_all_requests_under_load(system: System, load: Load
         before = read_memory(system.process.pid)
         await asyncio.sleep(SECONDS / 2)
         await load.wait_for_probes()
+        await load.wait_for_events()
     after = read_memory(system.process.pid)
     print(f"{load.describe()}\n{before / MIB:.0f} MiB, then {after / MIB:.0f} MiB")  # noqa: T201 - for -s
     assert load.events > 0

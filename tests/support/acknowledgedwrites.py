@@ -112,10 +112,11 @@ class Writers:
         """Return the writes, acknowledged before a time, that a server does not have."""
         items = system.request("GET", CONFIG_MAPS)[1]["items"]
         served = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in items}
+        uncertain = set(self.uncertain)  # before `last`: a deletion may be acknowledged meanwhile
         last = {write.name: write for write in self.acknowledged if before is None or write.time < before}
         return [
             write
             for name, write in last.items()
             if (name in served if write.type == "DELETED" else served.get(name, 0) < write.revision)
-            and name not in self.uncertain
+            and name not in uncertain
         ]

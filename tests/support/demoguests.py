@@ -1,5 +1,6 @@
 """Real guests for tests: VMs on a running server, and the reports of their guests on the serial console."""
 
+import http.client
 import json
 import re
 import time
@@ -145,10 +146,18 @@ class Guests:
         return eventually(probe, lambda: f"{name} has not printed its hardware: {self.read_console(name)[-2000:]}")
 
     def read_now(self, name: str) -> JsonObject:
-        """Return the current state that the web server of a guest reports."""
-        with urllib.request.urlopen(f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=TIMEOUT) as answer:
-            shape: JsonObject = json.load(answer)
-            return shape
+        """Return the current state that the web server of a guest reports; wait until the server responds."""
+        url = f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape"
+
+        def probe() -> JsonObject | None:
+            try:
+                with urllib.request.urlopen(url, timeout=TIMEOUT / 5) as answer:
+                    shape: JsonObject = json.load(answer)
+                    return shape
+            except (OSError, http.client.HTTPException):  # the guest is booting: its port is open earlier
+                return None
+
+        return eventually(probe, lambda: f"no response from {url}: {self.read_console(name)[-2000:]}")
 
     def wait_for_ports(self, name: str) -> dict[int, str]:
         """Wait until the ports of an instance are open, and return their addresses."""

@@ -127,8 +127,8 @@ class Informer:
             self.cache.pop(name, None)
         else:
             self.cache[name] = version
-        self.version = version
         self.changes.append(Change(kind, name, version))
+        self.version = version  # last, because `wait_for` reads it in another thread
 
 
 def _version(item: Any) -> int:

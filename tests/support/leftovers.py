@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -15,6 +16,8 @@ from virtshape.launcher.node.process import get_process_name
 
 _GROWING = ("cache", "virtshape.db", "audit.log")
 """Names at the top of a data directory whose files change while a server runs."""
+_SETTLED_SECONDS = 2.0
+"""On a busy machine, a killed process needs a moment until it is gone."""
 
 
 class Process(NamedTuple):
@@ -62,12 +65,16 @@ class Machine:
         """The uids of all instances that the server has reported events about."""
 
     def read_settled(self) -> MachineState:
-        """Return the state as soon as two readings agree, so that it contains no process that is ending."""
+        """Return the state as soon as it has not changed for a while, so that it contains no process that is ending."""
         states = [self.read()]
+        since = time.monotonic()
 
         def is_settled() -> bool:
+            nonlocal since
             states.append(self.read())
-            return states[-1] == states[-2]
+            if states[-1] != states[-2]:
+                since = time.monotonic()
+            return time.monotonic() - since >= _SETTLED_SECONDS
 
         wait_until(is_settled, lambda: states[-2].describe_changes(states[-1]))
         return states[-1]

@@ -122,7 +122,7 @@ class Client:
     def delete(self, path: str, body: object = None, **query: Any) -> Response:
         return self.send("DELETE", path, body, query=query)
 
-    def watch(self, path: str, *, accept: str = "application/json", seconds: int = 60, **query: Any) -> WatchStream:
+    def watch(self, path: str, *, accept: str = "application/json", seconds: int = 300, **query: Any) -> WatchStream:
         """Open a watch on a separate connection; the server closes it after `seconds`."""
         connection = self._connect()
         target = _target(path, {"watch": "true", "timeoutSeconds": seconds, **query})

@@ -57,6 +57,11 @@ class PackageMachine(DebianRoot):
         (guest,) = self.list_guests()
         return guest
 
+    def wait_for_vm(self) -> None:
+        """Wait until the status of the VM, which follows that of its instance, is Running."""
+        status = "get vm kept -o 'jsonpath={.status.printableStatus}'"
+        wait_until(lambda: self.kubectl(status) == "Running", lambda: self.kubectl("get vm kept -o yaml"))
+
     def list_guests(self) -> list[str]:
         """Return the QEMU processes of guests; processes that libvirt starts to query QEMU have no guest name."""
         return self.run("grep -la 'guest[=]' /proc/[0-9]*/cmdline || true").split()

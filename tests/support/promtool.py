@@ -22,6 +22,6 @@ def require_promtool() -> Path:
 def call_promtool(*arguments: str, stdin: str = "") -> str:
     """Return the output of promtool; fail if it reports a problem."""
     line = [str(require_promtool()), *arguments]
-    called = subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, check=False)
+    called = subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=240, check=False)
     assert called.returncode == 0, called.stdout + called.stderr
     return called.stdout

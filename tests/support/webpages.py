@@ -19,6 +19,7 @@ FLAGS: Final = [
     "--disable-sync",
 ]
 SESSION: Final = "/console/session"
+TIMEOUT: Final = 300_000  # milliseconds; the machine may be busy
 
 
 def find_chromium() -> str | None:
@@ -33,7 +34,7 @@ def open_chromium() -> Iterator[Browser]:
     if path is None:
         pytest.skip("chromium is missing: tools/browser/install.sh installs it")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=180_000)
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=TIMEOUT)
         yield running
         running.close()
 
@@ -62,5 +63,5 @@ class PageWatcher:
 
 def sign_in(context: BrowserContext, origin: str, token: str) -> None:
     """Start a session and store its cookie in the browser."""
-    response = context.request.post(SESSION, data={"token": token}, headers={"Origin": origin})
+    response = context.request.post(SESSION, data={"token": token}, headers={"Origin": origin}, timeout=TIMEOUT)
     assert response.ok, response.text()

@@ -26,7 +26,7 @@ def run_check(directory: Path, *cases: str, in_ci: bool = True, **failing: str) 
         (programs / name).chmod(0o755)
     environment = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(directory), "CI": "true" if in_ci else ""}
     return subprocess.run(
-        ["/bin/bash", SCRIPT, *cases], capture_output=True, text=True, check=False, env=environment, timeout=60
+        ["/bin/bash", SCRIPT, *cases], capture_output=True, text=True, check=False, env=environment, timeout=240
     )
 
 

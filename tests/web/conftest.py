@@ -18,7 +18,7 @@ from tests.support.webpages import PageWatcher, open_chromium, sign_in
 from virtshape.apiserver.auth.kubeconfig import find_token
 
 VIEWER = "viewer"
-expect.set_options(timeout=120_000)  # milliseconds; the machine may be busy
+expect.set_options(timeout=240_000)  # milliseconds; the machine may be busy
 
 
 @pytest.fixture(scope="module")  # while Playwright runs, tests of other modules cannot run an event loop
@@ -76,7 +76,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
             viewport={"width": 1280, "height": 800},
             **options,  # type: ignore[arg-type]  # options of Playwright
         )
-        context.set_default_timeout(120_000)
+        context.set_default_timeout(240_000)
         contexts.append(context)
         watchers.append(PageWatcher(context, server.url))
         if token:

@@ -229,4 +229,4 @@ def test_script_in_instance_type_annotations_is_not_executed(signed_in_page: Pag
     expect(page.get_by_text("onerror").first).to_be_visible()
     page.goto("/console/instancetypes/default/script.small")
     expect(page.get_by_text("onerror").first).to_be_visible()
-    assert page.title() == "script.small · virtshape"
+    expect(page).to_have_title("script.small · virtshape")

@@ -242,10 +242,15 @@ def test_form_without_a_name_shows_an_error_at_the_name_field(signed_in_page: Pa
 def copy(page: Page, button: str) -> str:
     """Click a copy button and return the content of the clipboard."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('not copied')")  # the message "Copied" may be that of an earlier copy
     page.get_by_role("button", name=button).click()
     expect(page.get_by_text("Copied").first).to_be_visible()
-    text: str = page.evaluate("navigator.clipboard.readText()")
-    return text
+
+    def read() -> str:
+        text: str = page.evaluate("navigator.clipboard.readText()")
+        return "" if text == "not copied" else text
+
+    return wait_until(read, "nothing is copied")
 
 
 def test_copied_commands_create_the_same_vm(signed_in_page: Page, server: System) -> None:

@@ -117,6 +117,7 @@ def open_change(page: Page) -> None:
     picker = page.get_by_role("combobox", name="New instance type")
     picker.click()
     picker.fill("u1.large")
+    expect(page.get_by_role("listbox").get_by_role("option").first).to_contain_text("u1.large")
     picker.press("Enter")
     expect(page.get_by_text("gets the changes immediately")).to_be_visible()
 

@@ -90,14 +90,19 @@ def test_vm_is_deleted_from_the_list(signed_in_page: Page, server: System) -> No
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def wait_for_revision(server: System, name: str) -> None:
+    """Wait until the server has recorded the revision of the VM's instance type."""
+    wait_until(
+        lambda: "instancetypeRef" in server.request("GET", f"{VMS}/{name}")[1].get("status", {}),
+        "the VM has no revision",
+    )
+
+
 def test_vm_is_upgraded_from_the_list(signed_in_page: Page, server: System) -> None:
     page = signed_in_page
     create(server, INSTANCETYPES, build_instancetype("spreads", memory="1Gi"))
     create(server, VMS, build_vm("listed", run_strategy="Halted", instancetype="spreads"))
-    wait_until(
-        lambda: "instancetypeRef" in server.request("GET", f"{VMS}/listed")[1].get("status", {}),
-        "the VM has no revision",
-    )
+    wait_for_revision(server, "listed")
     patch(server, f"{INSTANCETYPES}/spreads", {"spec": {"memory": {"guest": "2Gi"}}})
     page.goto("/console/vms")
     row = page.get_by_role("row", name="listed").filter(has_text="spreads")
@@ -136,6 +141,7 @@ def test_upgrade_dialog_shows_and_applies_the_changes(
     create(server, VMS, build_vm(name, run_strategy="Halted", instancetype=size))
     page.goto(f"/console/vms/default/{name}")
     expect(page.get_by_role("region", name="Size and shape")).to_contain_text("1Gi")
+    wait_for_revision(server, name)  # the page also shows the size before
     patch(server, f"{INSTANCETYPES}/{size}", {"spec": {"memory": {"guest": "2Gi"}}})
     page.reload()
     expect(page.get_by_text("newer version available")).to_be_visible()
@@ -164,10 +170,7 @@ def create_with_revision(server: System, name: str, revision: str) -> None:
     vm = build_vm(name, run_strategy="Halted", instancetype=name)
     vm["spec"]["instancetype"]["revisionName"] = stored
     create(server, VMS, vm)
-    wait_until(
-        lambda: "instancetypeRef" in server.request("GET", f"{VMS}/{name}")[1].get("status", {}),
-        "the VM has no revision",
-    )
+    wait_for_revision(server, name)
     assert server.request("GET", f"{VMS}/{name}")[1]["spec"]["instancetype"]["revisionName"] == stored
 
 
@@ -274,7 +277,7 @@ def test_vm_list_reconnects_after_a_server_restart(open_page: Callable[..., Page
         first.stop()
         expect(page.get_by_text("Reconnecting…")).to_be_visible()
     with System(tmp_path / "data", "--launcher", "simulate", listen=listen) as second:
-        expect(page.get_by_text("Live", exact=True)).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
         create(second, VMS, build_vm("after"))
         expect(page.get_by_role("row", name="after")).to_be_visible()
         expect(page.get_by_role("row", name="before")).to_be_visible()

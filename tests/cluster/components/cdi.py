@@ -10,12 +10,13 @@ import re
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.cluster.components.installation import Installation
-from tests.cluster.install import retry
+from tests.cluster.install import retry, wait_for_definitions
 
 from virtshape.api.model import JsonObject
 from virtshape.apiserver.auth.certificates import Authority, make_key
@@ -182,8 +183,7 @@ def run_fake_cdi(installation: Installation, find_claim: FindClaim) -> Iterator[
 def _install(installation: Installation, port: int, authority: str) -> list[JsonObject]:
     definitions = [one for one in build_definitions(Options(cdi=True)) if one["spec"]["group"] == "cdi.kubevirt.io"]
     installation.add(*definitions)
-    names = [one["metadata"]["name"] for one in definitions]
-    installation.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=240s")
+    wait_for_definitions(installation.kubectl, [one["metadata"]["name"] for one in definitions])
     config = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDIConfig", "metadata": {"name": "config"}, "spec": {}}
     reported = {"status": {"uploadProxyURL": f"localhost:{port}", "uploadProxyCA": authority}}
     path = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs"
@@ -210,6 +210,8 @@ def _install(installation: Installation, port: int, authority: str) -> list[Json
     }
     installation.add(service, served)
     installation.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=240s")
+    discovery = f"/apis/{GROUP}/v1beta1"  # an APIService may be Available before it receives requests
+    retry(lambda: _expect(200, installation.plane.request("GET", discovery)))
     return [served, service, *definitions]
 
 
@@ -224,5 +226,5 @@ def _remove(installation: Installation, objects: list[JsonObject]) -> None:
 
 def _repeat(cdi: FakeCdi, ending: threading.Event) -> None:
     while not ending.wait(PAUSE):
-        with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is busy
+        with contextlib.suppress(OSError, HTTPException, json.JSONDecodeError):  # the API server is busy
             cdi.sync()

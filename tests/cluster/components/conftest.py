@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
-from tests.cluster.components.installation import HOST, TIMEOUT, ComponentProcess, Installation
-from tests.cluster.install import retry
+from tests.cluster.components.installation import HOST, ComponentProcess, Installation
 from tests.support.controlplane import ControlPlane
 from tests.support.controlplanebinaries import require_binaries
 from tests.support.kubectl import Kubectl, list_kubectls
@@ -15,7 +14,7 @@ from virtshape import catalog
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 
-SYNC_SECONDS = 60.0
+SYNC_SECONDS = 240.0
 
 
 @pytest.fixture(scope="package")
@@ -55,16 +54,8 @@ def webhook(installation: Installation) -> Iterator[ComponentProcess]:
 def aggregated(installation: Installation) -> Iterator[ComponentProcess]:
     """The running subresource API, trusted by the API server."""
     with installation.running("apiserver") as worker:
-        wanted = ("apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available")
-        installation.kubectl("wait", *wanted, f"--timeout={TIMEOUT:g}s")
-        retry(lambda: _check_is_proxied(installation.plane))
+        installation.wait_until_proxied()
         yield worker
-
-
-def _check_is_proxied(plane: ControlPlane) -> None:
-    """Check that requests reach the aggregated API; its APIService may be Available before it receives requests."""
-    code, response = plane.request("GET", "/apis/subresources.kubevirt.io/v1")
-    assert code == 200, response
 
 
 @pytest.fixture(scope="package")

@@ -4,6 +4,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable
+from http.client import HTTPException
 
 from tests.support.controlplane import ControlPlane
 
@@ -47,5 +48,5 @@ class DataVolumes:
 def repeat(sync: Callable[[], None], ending: threading.Event) -> None:
     """Call `sync` repeatedly until `ending` is set."""
     while not ending.wait(PAUSE):
-        with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is being restarted
+        with contextlib.suppress(OSError, HTTPException, json.JSONDecodeError):  # the API server is being restarted
             sync()

@@ -13,15 +13,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.install import retry
+from tests.cluster.install import MAX_WEBHOOK_SECONDS, retry, wait_for_definitions
 from tests.support.controlplane import ControlPlane
 from tests.support.demo import find_free_port
 from tests.support.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.apiserver.supportedverbs import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.deployments import list_arguments
 from virtshape.cluster.manifests.naming import SERVING, Component
@@ -33,10 +35,8 @@ HOST = "127.0.0.1"
 TIMEOUT = 240.0
 LEADER = 'leader_election_master_status{name="virtshape-controller"}'
 LEFT_OUT = ("deployments", "monitoring")
-MAX_WEBHOOK_SECONDS = 30
-"""The longest time that Kubernetes allows a webhook."""
-QUICK = ("--lease-seconds=8", "--renew-seconds=6", "--retry-seconds=0.5")
-"""Short leader election times, so that tests are fast."""
+QUICK = ("--lease-seconds=15", "--renew-seconds=12", "--retry-seconds=0.5")
+"""Short leader election times, so that tests are fast; on a busy machine, a renewal may still take some seconds."""
 
 
 class ComponentProcess:
@@ -110,8 +110,7 @@ class Installation:
         parts = build_parts(self._options)
         wanted = [tree for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
         self.add(*(self._route(tree) for tree in wanted if tree["kind"] != "Deployment"))
-        names = [tree["metadata"]["name"] for tree in parts["crds"]]
-        self.kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={TIMEOUT:g}s")
+        wait_for_definitions(self.kubectl, [tree["metadata"]["name"] for tree in parts["crds"]])
 
     def add(self, *trees: dict[str, Any]) -> None:
         """Apply objects to the control plane."""
@@ -157,9 +156,21 @@ class Installation:
         def check() -> None:
             ran = self.kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(PROBE))
             assert "no such preference" not in ran.err
-            assert "not found" in ran.err, ran.err
+            assert '"no-such-type" not found' in ran.err, ran.err
 
         retry(check)
+
+    def wait_until_proxied(self) -> None:
+        """Wait until all versions of the aggregated API are available and receive requests, which may take longer."""
+
+        def check(version: str) -> None:
+            code, response = self.plane.request("GET", f"/apis/{ACTION_GROUP}/{version}")
+            assert code == 200, response
+
+        for version in ACTION_VERSIONS:
+            wanted = ("apiservice", f"{version}.{ACTION_GROUP}", "--for=condition=Available")
+            self.kubectl("wait", *wanted, f"--timeout={TIMEOUT:g}s")
+            retry(partial(check, version))
 
     def _route(self, tree: dict[str, Any]) -> dict[str, Any]:
         """Return the object with references to Services replaced by addresses of this machine."""

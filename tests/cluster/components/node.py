@@ -13,6 +13,7 @@ import threading
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Iterator
+from http.client import HTTPException
 from pathlib import Path
 
 from tests.cluster.components.kubelet import SUCCESS, build_upgrade_headers, serve_kubelet
@@ -241,5 +242,5 @@ async def _serve(
 def _repeat(node: Node, listening: threading.Event, ending: threading.Event) -> None:
     listening.wait()
     while not ending.wait(PAUSE):
-        with contextlib.suppress(OSError, json.JSONDecodeError):  # the API server is being restarted
+        with contextlib.suppress(OSError, HTTPException, json.JSONDecodeError):  # the API server is being restarted
             node.sync()

@@ -56,7 +56,7 @@ async def test_viewer_lists_and_previews_vms_but_may_not_create_them(page: Conso
     session = json.loads((await page.sign_in(token=create_token(kubectl, "view"))).body)
     assert session["username"] == f"system:serviceaccount:{kubectl.namespace}:view"
     vms = f"/apis/kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines"
-    for _ in range(600):  # the authorizer of the API server may not know the new binding yet
+    for _ in range(2400):  # the authorizer of the API server may not know the new binding yet
         listed = await page.call("GET", vms)
         if listed.status != 403:
             break
@@ -92,7 +92,7 @@ async def test_session_is_valid_until_its_token_expires_or_is_revoked(page: Cons
     session = json.loads((await page.sign_in(token=create_token(kubectl, "view", duration="20m"))).body)
     assert datetime.fromisoformat(session["expires"]) < datetime.now(UTC) + timedelta(minutes=20)
     kubectl("delete", "serviceaccount", "view")
-    for _ in range(600):  # the API server caches tokens for some seconds
+    for _ in range(2400):  # the API server caches tokens for some seconds
         if (await page.call("GET", SESSION)).status == 401:
             break
         await asyncio.sleep(0.1)

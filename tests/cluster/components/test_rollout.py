@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from virtshape.api.model import JsonObject
 REQUESTS = 500
 PROPAGATION_SECONDS = 2.0
 """Seconds until nodes know that a pod is being deleted; until then, they send new connections to the pod."""
+SHUTDOWN_DELAY = "--shutdown-delay=10"
+"""Much longer than the propagation, because a busy machine may delay connections that were sent to the pod."""
 PIECE = 65536
 
 
@@ -23,6 +26,7 @@ class Service:
     def __init__(self, *endpoints: int) -> None:
         self.port = find_free_port()
         self.endpoints = list(endpoints)
+        self._turns = itertools.count()
 
     async def serve(self, ready: threading.Event, ending: threading.Event) -> None:
         async with await asyncio.start_server(self._relay, HOST, self.port):
@@ -30,7 +34,8 @@ class Service:
             await asyncio.to_thread(ending.wait)
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.endpoints.append(endpoint := self.endpoints.pop(0))
+        endpoints = list(self.endpoints)  # another thread changes the list
+        endpoint = endpoints[next(self._turns) % len(endpoints)]
         with contextlib.closing(writer):
             try:
                 pod_reader, pod_writer = await asyncio.open_connection(HOST, endpoint)
@@ -101,14 +106,14 @@ def test_no_request_fails_during_rolling_updates_of_the_webhook(
     with serving(service), contextlib.ExitStack() as pods:
         installation.https["webhook"] = service.port
         try:
-            old = pods.enter_context(installation.running("webhook", f"--port={ports[0]}", "--shutdown-delay=5"))
+            old = pods.enter_context(installation.running("webhook", f"--port={ports[0]}", SHUTDOWN_DELAY))
             installation.install()
             installation.wait_until_trusted()
             writer = Writer(installation, namespace)
             writer.start()
             for number, port in enumerate(ports[1:], 1):
                 writer.wait_for(number * REQUESTS // 4)
-                new = pods.enter_context(installation.running("webhook", f"--port={port}", "--shutdown-delay=5"))
+                new = pods.enter_context(installation.running("webhook", f"--port={port}", SHUTDOWN_DELAY))
                 service.endpoints.append(port)
                 replaced = threading.Timer(PROPAGATION_SECONDS, service.endpoints.remove, [ports[number - 1]])
                 replaced.start()
@@ -120,5 +125,6 @@ def test_no_request_fails_during_rolling_updates_of_the_webhook(
         finally:
             installation.https["webhook"] = routed
             installation.install()
+    installation.wait_until_trusted()  # the API server may still call the stopped Service
     assert len(writer.answers) >= REQUESTS
     assert [answer for answer in writer.answers if answer[0] not in (200, 201)] == []

@@ -149,7 +149,12 @@ def revisions_in_status(kubectl: Kubectl, controllers: ComponentProcess) -> Iter
         patch = json.dumps({"spec": {"configuration": {"instancetype": {"revisionName": place}}}})
         kubectl("patch", "kubevirt", "kubevirt", "-n", "kubevirt", "--type=merge", "-p", patch)
 
+    def check_is_observed() -> None:
+        kubevirt = kubectl.in_namespace("kubevirt").get("kubevirt", "kubevirt")
+        assert kubevirt["status"]["observedGeneration"] == kubevirt["metadata"]["generation"]
+
     retry(lambda: configure("Status"))
+    retry(check_is_observed)  # the controllers know the configuration
     yield
     configure(None)
 
@@ -174,8 +179,12 @@ def test_editor_upgrades_a_vm_whose_revision_is_recorded_in_the_status(virtctl: 
     size["spec"] |= {"cpu": {"guest": 4}, "nodeSelector": {"disk": "hdd"}}
     kubectl.apply(size)
     wanted = json.dumps({"metadata": {"annotations": {RECAPTURE: "instancetype"}}})
-    refusal = retry(lambda: kubectl.run_rejected("patch", "vm", "grown", "--as=editor", "--type=merge", "-p", wanted))
-    assert "nodeSelector conflicts with selected instance type" in refusal
+
+    def check_refusal() -> None:  # the role binding and the instance type take effect asynchronously
+        refusal = kubectl.run_rejected("patch", "vm", "grown", "--as=editor", "--type=merge", "-p", wanted)
+        assert "nodeSelector conflicts with selected instance type" in refusal
+
+    retry(check_refusal)
     del size["spec"]["nodeSelector"]
     kubectl.apply(size)
     upgraded = virtctl("upgrade", "grown", "--as", "editor")

@@ -28,5 +28,5 @@ def installation(
     installation.install()
     with installation.running("webhook"), installation.running("apiserver"):
         installation.wait_until_trusted()
-        kubectl("wait", "apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available", "--timeout=240s")
+        installation.wait_until_proxied()
         yield installation

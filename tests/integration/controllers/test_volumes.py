@@ -13,6 +13,7 @@ from tests.support.controllers import (
     preference_tree,
     vm_tree,
 )
+from tests.support.storage import wait_for_volume
 from tests.support.waiting import eventually
 
 from virtshape.api.cdi import DataSource, DataVolume
@@ -37,8 +38,9 @@ async def test_vm_creates_its_data_volumes_and_waits_for_them(tmp_path: Path) ->
         async with system.run_controllers("none") as controllers:
             await system.wait_for("Provisioning")
             await system.wait_until_idle(controllers)
+            # Idle controllers may still poll the storage.
+            volume = await wait_for_volume(system, "root", "UploadReady")
             assert await system.find(VirtualMachineInstance) is None
-            volume = await system.client.get(DataVolume, "root", "default")
             vm = await system.vm()
             (owner,) = metadata_of(volume).owner_references or []
             assert (owner.kind, owner.uid, owner.controller) == ("VirtualMachine", metadata_of(vm).uid, True)
@@ -48,8 +50,6 @@ async def test_vm_creates_its_data_volumes_and_waits_for_them(tmp_path: Path) ->
             assert (owner.kind, owner.name) == ("DataVolume", "root")
             assert claim.spec is not None
             assert claim.spec.access_modes == ["ReadWriteOnce"]
-            assert volume.status is not None
-            assert volume.status.phase == "UploadReady"
         async with system.run_controllers("simulate"):
             await system.wait_for("Running")
             volume = await system.client.get(DataVolume, "root", "default")

@@ -13,7 +13,7 @@ import pytest
 from tests.support.guests import TIMEOUT, adopt_guests, require_qemu, run_guests
 
 from virtshape.launcher.controlprotocol import Pause, Unpause
-from virtshape.launcher.node.gueststate import find_report
+from virtshape.launcher.node.gueststate import find_report, is_alive
 from virtshape.launcher.report import Report
 
 
@@ -34,38 +34,46 @@ def start_and_kill_supervisor(data: Path) -> str:
     return uid
 
 
-def kill_launcher(report: Report) -> None:
-    os.kill(report.launcher_pid or 0, signal.SIGKILL)
+def kill(pid: int | None) -> int:
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    return pid
 
 
-def kill_qemu(report: Report) -> None:
-    os.kill(report.qemu_pid or 0, signal.SIGKILL)
+def kill_launcher(report: Report) -> list[int]:
+    return [kill(report.launcher_pid)]
 
 
-def kill_both(report: Report) -> None:
-    kill_launcher(report)
-    kill_qemu(report)
+def kill_qemu(report: Report) -> list[int]:
+    return [kill(report.qemu_pid)]
+
+
+def kill_both(report: Report) -> list[int]:
+    return kill_launcher(report) + kill_qemu(report)
 
 
 @pytest.mark.parametrize(
     ("meanwhile", "state", "reason"),
     [
-        pytest.param(lambda _: None, "running", "", id="nothing else is killed"),
+        pytest.param(lambda _: [], "running", "", id="nothing else is killed"),
         pytest.param(kill_launcher, "running", "", id="the launcher process is killed"),
         pytest.param(kill_qemu, "failed", "QemuKilled", id="QEMU is killed"),
         pytest.param(kill_both, "failed", "LauncherLost", id="both are killed"),
     ],
 )
 async def test_new_supervisor_finds_the_state_of_a_guest_after_the_old_one_was_killed(
-    data: Path, meanwhile: Callable[[Report], None], state: str, reason: str
+    data: Path, meanwhile: Callable[[Report], list[int]], state: str, reason: str
 ) -> None:
     async with run_guests(data) as harness:
         uid = await asyncio.to_thread(start_and_kill_supervisor, data)
-        before = find_report(harness.places.get_layout(uid))
+        layout = harness.places.get_layout(uid)
+        before = find_report(layout)
         assert before is not None
         assert before.state == "running"
-        meanwhile(before)
-        await asyncio.sleep(0.3)
+        killed = meanwhile(before)
+        async with asyncio.timeout(TIMEOUT):
+            while any(is_alive(pid, layout) for pid in killed):  # a killed QEMU may take long to end
+                await asyncio.sleep(0.01)
         found = await adopt_guests(data)
         await found.wait(uid, lambda report: (report.state, report.reason) == (state, reason))
         if state == "running":

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.controllers import ControlledSystem, open_controlled_system
+from tests.support.controllers import ControlledSystem, list_versions, open_controlled_system
 from tests.support.objects import object_from_tree
 from tests.support.storage import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
 from tests.support.waiting import eventually
 
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.model import JsonObject
+from virtshape.api.model import JsonObject, Model
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, Mount, Mounts
@@ -26,6 +29,9 @@ from virtshape.standalone.inprocesstransport import InProcessTransport
 from virtshape.standalone.storage.containers import FetchedDisks
 from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
+
+CACHED: tuple[type[Model], ...] = (VirtualMachineInstance, PersistentVolumeClaim, PersistentVolume, DataVolume)
+"""The kinds that mounts are found with."""
 
 
 def instance_tree(*volumes: JsonObject, name: str = "vmi1", **spec: Any) -> JsonObject:
@@ -53,16 +59,20 @@ class MountCollector:
         self.cache = cache
 
     async def start(self, tree: JsonObject) -> VirtualMachineInstance:
-        """Create an instance and wait until it is in the cache."""
+        """Create an instance and wait until it, and the current claims and volumes, are in the cache."""
         made = await self.place.client.create(object_from_tree(tree))
         assert isinstance(made, VirtualMachineInstance)
         name = made.metadata.name
 
         async def probe() -> VirtualMachineInstance | None:
+            for kind in CACHED:
+                stored = (await self.place.client.list(kind)).items
+                if list_versions(self.cache.list(kind)) != list_versions(stored):
+                    return None
             found: VirtualMachineInstance | None = self.cache.find(VirtualMachineInstance, name, "default")
             return found
 
-        return await eventually(probe, "the instance is not in the cache")
+        return await eventually(probe, "the cache is not current")
 
     async def gather(self, tree: JsonObject) -> dict[str, Mount]:
         """Wait until the mounts of an instance are available, and return them."""

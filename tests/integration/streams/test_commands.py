@@ -247,7 +247,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 printf 'over ssh\\n' | sh -c "exec $proxy" > "$SEEN.out" &
-for _ in $(seq 900); do
+for _ in $(seq 2400); do
     [ -s "$SEEN.out" ] && break
     sleep 0.1
 done

@@ -69,7 +69,7 @@ def test_console_restores_the_terminal_when_it_is_stopped_by_a_signal(guests: Gu
 def test_console_waits_for_a_starting_guest(tmp_path: Path) -> None:
     running = Guests(tmp_path, "late")
     try:
-        with running.open("console", "late", "--timeout", "1") as terminal:
+        with running.open("console", "late", "--timeout", "4") as terminal:
             terminal.wait_for(rb"Successfully connected to late console")
             terminal.wait_for(rb"login: ")
             terminal.type(b"\x1d")

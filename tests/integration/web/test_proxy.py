@@ -109,7 +109,7 @@ async def test_requests_without_a_session_or_from_another_site_are_refused(tmp_p
 async def test_forwarded_watch_ends_with_the_session(tmp_path: Path) -> None:
     async with open_proxy_page(tmp_path) as page:
         await page.sign_in(token=find_token(page.setup.system.kubeconfig.read_text()) or "")
-        call = Call("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=60&resourceVersion=0", page.headers)
+        call = Call("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=240&resourceVersion=0", page.headers)
         async with page.transport.stream(call) as lines:
             await page.call("POST", CONFIG_MAPS, build_map("before"))
             seen = b""

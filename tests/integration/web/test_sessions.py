@@ -91,7 +91,7 @@ def test_watch_ends_with_the_session(server: LoopbackServer, browser: BrowserCli
     browser.sign_in()
     version = browser.get(CONFIG_MAPS).tree["metadata"]["resourceVersion"]
     connection = http.client.HTTPConnection(HOST, server.port, timeout=TIMEOUT)
-    target = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=60&resourceVersion={version}"
+    target = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=240&resourceVersion={version}"
     connection.request("GET", target, headers={"Cookie": browser.cookie, "Sec-Fetch-Site": "same-origin"})
     watch = connection.getresponse()
     client = server.connect()

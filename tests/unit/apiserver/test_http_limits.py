@@ -11,7 +11,7 @@ from virtshape.apiserver import http
 from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.message import JSON, Request, Response
 
-SOON = 30.0
+SOON = 240.0
 
 
 class Server:

@@ -59,7 +59,7 @@ async def transport_to(talk: Talk, **options: object) -> AsyncIterator[HttpTrans
     listener = await asyncio.start_server(talk, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
     access = Access(server=f"http://127.0.0.1:{port}", **options)  # type: ignore[arg-type]  # options of the test
-    transport = HttpTransport(access, call_seconds=2)
+    transport = HttpTransport(access, call_seconds=240)
     try:
         yield transport
     finally:

@@ -42,7 +42,7 @@ class Server:
 
 async def follow(server: Server, informer: Informer[ConfigMap], until: Any) -> None:
     running = asyncio.create_task(informer.run())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not until():
             await asyncio.sleep(0.005)
     running.cancel()

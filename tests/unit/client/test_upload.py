@@ -34,7 +34,7 @@ async def run(serve: Serve, ask: Callable[[str], Awaitable[T]]) -> T:
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     try:
-        return await asyncio.wait_for(ask(f"http://127.0.0.1:{port}/v1beta1/upload-async?a=b"), 20)
+        return await asyncio.wait_for(ask(f"http://127.0.0.1:{port}/v1beta1/upload-async?a=b"), 240)
     finally:
         await ended.wait()
         server.close()
@@ -68,14 +68,22 @@ async def test_upload_sends_the_complete_file_with_length_and_token() -> None:
 
 
 async def test_early_error_response_stops_the_upload() -> None:
+    ended = asyncio.Event()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\nconnection: close\r\n\r\nno\r\n")
         await writer.drain()
-        await asyncio.sleep(0.5)
+        await ended.wait()  # a connection that is closed earlier may lose the response
 
-    with Path("/dev/zero").open("rb") as endless:
-        answer = await run(serve, lambda url: send_file(UploadProxy(url, "t"), endless, 1 << 40, lambda _: None))
+    async def send(url: str) -> UploadResponse:
+        try:
+            with Path("/dev/zero").open("rb") as endless:
+                return await send_file(UploadProxy(url, "t"), endless, 1 << 40, lambda _: None)
+        finally:
+            ended.set()
+
+    answer = await run(serve, send)
     assert answer == UploadResponse(400, "no")
 
 

@@ -51,7 +51,7 @@ def build_running(*, ready: bool = True) -> Pod:
 
 async def read_next(reports: PodReports) -> float | None:
     """Read the report that is due, as a worker of the loop does; return the delay until the next read."""
-    name = await asyncio.wait_for(reports.loop.queue.get(), 10)
+    name = await asyncio.wait_for(reports.loop.queue.get(), 240)
     reports.loop.queue.done(name)
     return (await reports._read(name)).after  # noqa: SLF001 - the loop calls it
 

@@ -30,7 +30,7 @@ from virtshape.launcher.report import Note, Report
 from virtshape.launcher.threads import start_thread
 from virtshape.supervise.failures import Backoff
 
-SOON = 60.0
+SOON = 240.0
 FAULT = "injected fault"
 PROBE = Check(way="ping", period=0.01)
 
@@ -61,7 +61,7 @@ class Domain:
 
 @pytest.fixture(autouse=True)
 def _quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "BACKOFF", Backoff(first=0.01, longest=0.02, healthy=0.2))
+    monkeypatch.setattr(threads, "BACKOFF", Backoff(first=0.01, longest=0.02, healthy=1.0))
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ async def test_deleted_default_service_account_is_recreated(tmp_path: Path) -> N
         record = harness.store.get(Key("serviceaccounts", "a", "default"))
         assert record is not None
         await harness.store.write(make_write(record.key, record.revision, read_tree(record.value), removes=True))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not harness.has_account("a"):
                 await asyncio.sleep(0.01)
         running.cancel()
@@ -122,7 +122,7 @@ async def test_failed_writes_of_accounts_and_roles_are_retried(
         await harness.add_namespace("a")
         harness.store.write_all = fail  # type: ignore[method-assign]  # as a full disk would
         supervisor = Supervisor(Backoff(first=0.01))
-        async with supervisor.running(ACCOUNTS_AND_ROLES, harness.reconciler.run), asyncio.timeout(60):
+        async with supervisor.running(ACCOUNTS_AND_ROLES, harness.reconciler.run), asyncio.timeout(240):
             while "the disk is full" not in caplog.text:
                 await asyncio.sleep(0.01)
             harness.store.write_all = write_all  # type: ignore[method-assign]  # as above

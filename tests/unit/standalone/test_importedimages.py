@@ -42,7 +42,7 @@ def import_from(server: Server, **source: str) -> DataVolume:
 
 def hold_until(release: threading.Event, respond: Respond = RESPOND) -> Respond:
     def wait(request: Request) -> Response:
-        release.wait(60)
+        release.wait(240)
         return respond(request)
 
     return wait
@@ -59,7 +59,10 @@ async def test_read_of_image_defaults_fails_if_the_registry_responds_too_slowly(
     assert found == report_unreadable(f"docker://{server.address}/team/disk:v1 did not respond within 0.3 s")
 
 
-async def test_number_of_concurrent_reads_of_image_defaults_is_limited(tmp_path: Path) -> None:
+async def test_number_of_concurrent_reads_of_image_defaults_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importedimages, "TIMEOUT_SECONDS", 240.0)
     release, images = threading.Event(), open_images(tmp_path)
     with serve(hold_until(release)) as server:
         reads = [asyncio.create_task(images.read(import_from(server))) for _ in range(MAX_AT_ONCE + 2)]

@@ -22,12 +22,12 @@ async def test_writes_and_compaction_do_not_change_an_open_snapshot(tmp_path: Pa
 
         def read(snapshot: Snapshot) -> list[tuple[str, int]]:
             is_open.set()
-            assert is_changed.wait(30)
+            assert is_changed.wait(240)
             pages = [snapshot.list(VMS, limit=1), snapshot.list(VMS, after=key("a"), limit=1, at=2)]
             return [(record.key.name, record.revision) for page in pages for record in page.records]
 
         reading = asyncio.create_task(asyncio.to_thread(store.read_snapshot, read))
-        assert await asyncio.to_thread(is_open.wait, 30)
+        assert await asyncio.to_thread(is_open.wait, 240)
         await store.write(put(key("a"), 1, removes=True))
         await store.write(put(key("b"), 2))
         await store.compact(before=4)

@@ -53,7 +53,7 @@ async def compacting(store: Store) -> AsyncIterator[Supervisor]:
         yield supervisor
 
 
-async def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+async def wait_until(condition: Callable[[], bool], seconds: float = 240.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)
@@ -83,7 +83,7 @@ async def commit_unprocessed(store: Store, writes: list[Write]) -> asyncio.Task[
     writing = asyncio.create_task(store.write_all(writes))
     await asyncio.sleep(0)  # the write is queued
     await asyncio.sleep(0)  # the commit starts in its own thread
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 240
     while count_revisions(store.path) < expected:
         assert time.monotonic() < deadline
         time.sleep(0.001)

@@ -46,7 +46,7 @@ async def test_waiting_writes_are_committed_together(tmp_path: Path) -> None:
 
     def trace(statement: str) -> None:
         if statement == "COMMIT":
-            are_waiting.wait(60)
+            are_waiting.wait(240)
             commits.append(statement)
 
     connection.set_trace_callback(trace)

@@ -40,9 +40,9 @@ async def test_relay_delivers_the_last_bytes_of_a_stream_that_rejects_writes() -
 
 async def test_relay_waits_for_the_response_after_the_client_has_closed_its_stream() -> None:
     near, far = Pipe(b"question", b""), Pipe()
-    relaying = asyncio.create_task(relay(near, far, linger=1.0))
+    relaying = asyncio.create_task(relay(near, far, linger=4.0))
     for piece in (b"one", b"two", b"three"):
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(1.5)  # together longer than `linger`
         far.put(piece)
     far.put(b"")
     await relaying

@@ -191,7 +191,7 @@ class Handshake:
             self._listener.close()
 
     def wait(self) -> None:
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=240)
 
 
 def connect(
@@ -206,7 +206,7 @@ def connect(
     handshake = Handshake(server.build_server_context())
     try:
         with (
-            socket.create_connection(("127.0.0.1", handshake.port), timeout=10) as plain,
+            socket.create_connection(("127.0.0.1", handshake.port), timeout=240) as plain,
             context.wrap_socket(plain, server_hostname=host) as tls,
         ):
             tls.recv(4)

@@ -17,7 +17,7 @@ class BlockedPlanner:
 
     def preview_import(self, _: ImportRequest) -> ImportPreview:
         self.started.release()
-        self.proceed.wait(10)
+        self.proceed.wait(240)
         return ImportPreview([], [])
 
 

@@ -11,7 +11,7 @@ from virtshape.launcher.guest.plan import Login
 from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.report import Report
 
-SOON = 60.0
+SOON = 240.0
 APPEND = 1
 SYNC_THREAD = "setting credentials in the guest"
 

@@ -44,7 +44,7 @@ def test_log_of_a_process_that_writes_without_end_stays_bounded(tmp_path: Path) 
     with log.open("ab") as output, subprocess.Popen(["/usr/bin/yes"], stdout=output) as writer:
         try:
             written, shortened = 0, 0
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 240
             while shortened < 3:
                 assert time.monotonic() < deadline, "the log was not shortened three times"
                 size = log.stat().st_size

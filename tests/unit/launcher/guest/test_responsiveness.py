@@ -14,7 +14,7 @@ from virtshape.launcher.guest.reportpublisher import ReportPublisher
 from virtshape.launcher.guest.responsiveness import ResponseCheck, is_stopped, report_slow_start
 from virtshape.launcher.report import Report
 
-SOON = 60.0
+SOON = 240.0
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from virtshape.launcher.report import Report
 class Client:
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(10)
+        self._socket.settimeout(240)
         self._socket.connect(str(path))
         self._stream = self._socket.makefile("rwb")
 

@@ -4,16 +4,16 @@ import time
 
 from virtshape.launcher.guest.shutdown import GracefulShutdown
 
-SOON = 60.0
+SOON = 240.0
 
 
 def test_guest_is_killed_after_its_grace_period() -> None:
     happened: queue.Queue[str] = queue.Queue()
     stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
     began = time.monotonic()
-    stopping.request(0.1)
-    assert [happened.get(timeout=SOON), happened.get(timeout=SOON)] == ["asked", "ended after 0.1"]
-    assert time.monotonic() - began >= 0.1
+    stopping.request(2.0)  # long enough that the guest is asked before, also on a busy machine
+    assert [happened.get(timeout=SOON), happened.get(timeout=SOON)] == ["asked", "ended after 2"]
+    assert time.monotonic() - began >= 2.0
 
 
 def test_guest_is_killed_although_the_shutdown_request_never_returns() -> None:

@@ -41,7 +41,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def wait_for_process(directory: Path) -> str:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not (directory / "born").exists() or not (directory / "born").read_text():
             await asyncio.sleep(0.01)
     return (directory / "born").read_text()

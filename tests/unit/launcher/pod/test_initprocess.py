@@ -53,6 +53,6 @@ while os.getppid() == attending:
 def test_init_process_reaps_orphans_and_returns_the_status_of_its_child(what: str, status: int) -> None:
     program = textwrap.dedent(BEGINNING + what)
     ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120, start_new_session=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240, start_new_session=True
     )
     assert (ran.stdout, ran.stderr) == (f"{status}\n", "")

@@ -53,7 +53,7 @@ async def run(guests: FakeGuests, *, kill: bool = False, monkeypatch: pytest.Mon
         while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
-    return await asyncio.wait_for(following, 60)
+    return await asyncio.wait_for(following, 240)
 
 
 async def test_main_process_of_a_pod_exits_when_its_guest_stops(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ print(len(multiprocessing.active_children()))
 
 def run_script(script: str, *args: str, folder: Path | None = None) -> Any:
     line = [sys.executable, "-c", script, *args]
-    return json.loads(subprocess.run(line, capture_output=True, check=True, cwd=folder, timeout=60).stdout)
+    return json.loads(subprocess.run(line, capture_output=True, check=True, cwd=folder, timeout=240).stdout)
 
 
 def write_manifests(folder: Path, size: int) -> None:
