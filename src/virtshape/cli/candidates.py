@@ -23,7 +23,7 @@ PREFERENCES = (KINDS["preference"].cluster, KINDS["preference"].namespaced)
 
 
 class Candidates(NamedTuple):
-    """Instance types and preferences to consider, where they were read, and the default architecture of VMs."""
+    """Instance types and preferences to consider, where they were read from, and the default architecture of VMs."""
 
     place: str
     entries: Sequence[Entry]

@@ -121,7 +121,7 @@ def namespace_of(vm: VirtualMachine) -> str:
 
 
 def find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
-    """Return the stored revision that the VM uses, or None; raise NotFoundError if a revision is missing."""
+    """Return the revision that the VM refers to, or None if it refers to none; raise NotFoundError if it is missing."""
     stored = _refer_to_revision(vm, role, matcher)
     return _choose_revision(lookup(stored.reference), stored, matcher) if stored is not None else None
 
