@@ -58,7 +58,7 @@ def test_error_while_a_large_list_is_rendered_is_a_status(client: Client, paths:
 
 
 def test_large_list_returns_an_error_while_the_database_cannot_be_read(
-    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+    server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "MAX_OBJECTS_ON_LOOP", 2)
     with monkeypatch.context() as patched:
@@ -67,6 +67,9 @@ def test_large_list_returns_an_error_while_the_database_cannot_be_read(
         assert (reply.status, reply.tree["kind"]) == (500, "Status")
         assert "reading from the database failed: unable to open database file" in reply.tree["message"]
     assert len(client.get(paths.core("configmaps")).tree["items"]) >= 3
+    assert client.get("/readyz").status == 500
+    server.probe_store()
+    assert client.get("/readyz").status == 200
 
 
 def fail_to_open(path: object) -> sqlite3.Connection:

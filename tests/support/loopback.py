@@ -174,6 +174,10 @@ class LoopbackServer:
         store = self.system.store
         asyncio.run_coroutine_threadsafe(store.compact(store.revision), self._loop).result(TIMEOUT)
 
+    def probe_store(self) -> None:
+        """Repeat a failed read of the store, as the background task of a complete server does."""
+        asyncio.run_coroutine_threadsafe(self.system.store.probe(TIMEOUT), self._loop).result(TIMEOUT)
+
     def store_directly(self, tree: JsonObject) -> None:
         """Store an object without admission."""
         kind = find_kind(tree["apiVersion"], tree["kind"])

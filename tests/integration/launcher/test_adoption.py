@@ -77,6 +77,7 @@ async def test_new_supervisor_finds_the_state_of_a_guest_after_the_old_one_was_k
         found = await adopt_guests(data)
         await found.wait(uid, lambda report: (report.state, report.reason) == (state, reason))
         if state == "running":
+            await found.wait(uid, lambda report: report.launcher_pid not in killed)
             paused = await found.guests.ask(uid, Pause())
             assert (paused.error, found.report(uid).qemu_pid) == ("", before.qemu_pid)
         await found.guests.remove(uid)
