@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from virtshape.apiserver import http
+from virtshape.apiserver import http, responsewriter
 from virtshape.apiserver.listener import Listener
 from virtshape.apiserver.message import JSON, Request, Response
 
 SOON = 240.0
+MEDIUM = 16 << 10
 
 
 class Server:
@@ -25,7 +26,8 @@ class Server:
     def _handle(self, request: Request) -> "Response | asyncio.Task[Response]":
         if request.path == "/wait":
             return asyncio.create_task(self._wait())
-        return Response(200, b"x" * (32 << 20) if request.path == "/large" else b"{}", JSON)
+        sizes = {"/large": 32 << 20, "/medium": MEDIUM}
+        return Response(200, b"x" * sizes[request.path] if request.path in sizes else b"{}", JSON)
 
     async def _wait(self) -> Response:
         await self.release.wait()
@@ -95,6 +97,25 @@ async def count_sent(server: Server, request: bytes, most: int) -> int:
     assert len(connection._waiting) <= http.MAX_PIPELINED + 1200  # noqa: SLF001 - those parsed at once may exceed it
     writer.transport.abort()
     return sent
+
+
+@pytest.mark.parametrize("has_queued_request", [True, False])
+async def test_request_after_an_interrupted_response_is_answered(
+    monkeypatch: pytest.MonkeyPatch, has_queued_request: bool
+) -> None:
+    monkeypatch.setattr(responsewriter, "SLICE", 1024)
+    monkeypatch.setattr(responsewriter, "SLICES_AT_ONCE", 2)
+    async with running() as server, asyncio.timeout(SOON):
+        reader, writer = await server.connect()
+        requests = [format_request("/medium"), format_request("/version")]
+        writer.write(b"".join(requests) if has_queued_request else requests[0])
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(MEDIUM) == b"x" * MEDIUM  # smaller than the buffers, so writing never pauses
+        if not has_queued_request:
+            writer.write(requests[1])
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(2) == b"{}"
+        writer.close()
 
 
 async def test_reading_stops_at_the_limit_of_pipelined_requests(monkeypatch: pytest.MonkeyPatch) -> None:
