@@ -14,7 +14,7 @@ from virtshape import catalog
 from virtshape.api.codec import to_tree
 from virtshape.api.model import JsonObject
 
-SYNC_SECONDS = 240.0
+SYNC_SECONDS = 60.0
 
 
 @pytest.fixture(scope="package")
