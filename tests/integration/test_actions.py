@@ -82,8 +82,8 @@ def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: ActionC
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ("deprecated", "is deprecated: use u1.large instead"),
-        ("retired", "is retired: the VM keeps its stored revision; use u1.large instead"),
+        ("deprecated", "is deprecated: use"),
+        ("retired", "is retired: the VM keeps its stored revision; use"),
     ],
 )
 @pytest.mark.parametrize("strategy", ["Halted", "Manual"])
@@ -92,15 +92,16 @@ def test_start_warns_of_a_deprecated_or_retired_instancetype(
 ) -> None:
     acting.create(build_sized() | {"spec": build_sized()["spec"] | {"runStrategy": strategy}})
     assert acting.request("virtualmachines/vm/start", {"dryRun": ["All"]}).warnings == []
+    replacement = "VirtualMachineClusterInstancetype/u1.large"
     metadata = {
         "labels": {"virtshape.io/lifecycle": state},
-        "annotations": {"virtshape.io/replacement": "VirtualMachineClusterInstancetype/u1.large"},
+        "annotations": {"virtshape.io/replacement": replacement},
     }
     path = f"/apis/instancetype.kubevirt.io/v1beta1/namespaces/{acting.namespace}/virtualmachineinstancetypes/small"
     assert acting.client.patch(path, {"metadata": metadata}).status == 200
     reply = acting.request("virtualmachines/vm/start")
-    expected = message.replace("u1.large", "VirtualMachineClusterInstancetype/u1.large")
-    assert (reply.status, reply.warnings) == (202, [f'VirtualMachineInstancetype \\"small\\" {expected}'])
+    expected = f'VirtualMachineInstancetype \\"small\\" {message} {replacement} instead'
+    assert (reply.status, reply.warnings) == (202, [expected])
 
 
 def test_dry_run_of_start_changes_nothing(acting: ActionClient) -> None:

@@ -19,7 +19,7 @@ from virtshape.daemon.metrics.process import list_leader_metrics
 
 
 async def scrape_busy_server(server: RunningServer) -> str:
-    """Create VMs that run, and one that is denied; return a scrape in which each metric has samples."""
+    """Create VMs that run, and a VM that is denied; return a scrape in which each metric has samples."""
     limited, denied = vm_tree(), vm_tree()
     limited["metadata"]["name"] = "limited"
     del limited["spec"]["instancetype"], limited["spec"]["preference"]

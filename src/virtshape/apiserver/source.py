@@ -24,7 +24,7 @@ class PageSource(Protocol):
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
+        """Return a page of objects in key order, at the current or an earlier revision, if it is not compacted."""
 
 
 class ObjectSource(PageSource, Protocol):

@@ -45,7 +45,7 @@ class Snapshot:
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return a page of objects in key order, at the revision of the snapshot or at an earlier one."""
+        """Return a page of objects in key order, at the revision of the snapshot or at an earlier revision."""
         if at is not None:
             if at > self.revision:
                 raise FutureError(at, self.revision)

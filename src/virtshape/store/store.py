@@ -137,7 +137,7 @@ class Store:
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Return a page of objects in key order, at the current revision or at an earlier one that is not compacted."""
+        """Return a page of objects in key order, at the current or an earlier revision, if it is not compacted."""
         with open_snapshot(self._reader) as snapshot:
             self._note_seen(snapshot.revision)
             return snapshot.list(resource, namespace, after=after, limit=limit, at=at)

@@ -5,6 +5,7 @@ import sys
 
 SCRIPT = """
 import gc
+import os
 import sys
 from virtshape.daemon.tuning import COLLECTION_THRESHOLDS, SWITCH_SECONDS, tune_process
 
@@ -12,7 +13,7 @@ MIB = 1024 * 1024
 
 def read_resident() -> int:
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 def fragment() -> int:
     'Allocate large objects between small ones, free the large ones, and return by how much the process has grown.'

@@ -46,14 +46,10 @@ async def test_snapshot_refuses_compacted_and_future_revisions(tmp_path: Path) -
             store.read_snapshot(lambda snapshot: snapshot.list(VMS, at=9))
 
 
-async def test_no_read_is_older_than_a_snapshot_that_was_read_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_read_is_older_than_a_snapshot_that_was_read_before(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         await store.write(put(key("a")))
-        before = store.get(key("a"))
-        assert before is not None
-        monkeypatch.setattr(store, "revision", 1)
+        assert store.get(key("a")) is not None  # now it is in the cache
         with sqlite3.connect(store.path) as committed:  # as if the event loop had not processed the write yet
             committed.execute("INSERT INTO log SELECT 2, type, resource, namespace, name, 1, NULL, at, 'new' FROM log")
             committed.execute("UPDATE log SET until = 2 WHERE revision = 1")
