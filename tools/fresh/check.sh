@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests `make up` and `make test` in blank Debian installations with only git, make, python3 and ca-certificates.
+# Tests `make up` and `make test` in clean Debian installations with only git, make, python3 and ca-certificates.
 #
 #     tools/fresh/check.sh                     # what CI runs: bookworm/container, trixie/user, trixie/root
 #     tools/fresh/check.sh trixie/user         # one case: SUITE/root, SUITE/user or SUITE/container

@@ -37,7 +37,7 @@ case $who in
         as_user=("${inside[@]}" HOME=/home/dev setpriv --reuid=1000 --regid=1000 --clear-groups bash /fresh/inside.sh)
         # The first run prints what is missing; root then runs the printed command.
         if "${as_user[@]}" packages >"$root/fresh/printed" 2>&1; then
-            cat "$root/fresh/printed" && echo "Nothing was reported as missing on a blank machine." >&2 && exit 1
+            cat "$root/fresh/printed" && echo "Nothing was reported as missing on a clean machine." >&2 && exit 1
         fi
         install=$(sed -n 's/^ *sudo \(apt-get install .*\)/\1/p' "$root/fresh/printed" | head -n 1)
         [ -n "$install" ] || { cat "$root/fresh/printed" && echo "No command to install packages was printed." >&2 && exit 1; }
